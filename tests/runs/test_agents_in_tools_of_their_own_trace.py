@@ -53,3 +53,32 @@ def test_who_is_told_more_than_the_tool_was_given_works_for_it_by_what_it_answer
         ("look it up", ["ok", "ok", "ok"]),
         ("look elsewhere", ["ok", "error", "ok"]),
     ]
+
+
+def test_whom_a_call_had_asked_that_is_lost_the_next_tells_by_words_and_answer():
+    """Programs of which nothing but a client is told (CAMEL's): the history names both, and when that was."""
+
+    def call(id, at, answer, *asked, took=1):
+        told = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}
+        said = [_said("assistant", answer) | {"finish_reason": "stop"}]
+        told |= {"gen_ai.input.messages": json.dumps(asked), "gen_ai.output.messages": json.dumps(said)}
+        return span(id, None, "chat m", trace=id, at=at, took=took, scope="app", attributes=told)
+
+    def asks(*tasks):
+        given = [("tool_call", {"name": "ask_writer", "arguments": {"task": task}}) for task in tasks]
+        parts = [{"type": kind, "id": f"c{at}", **told} for at, (kind, told) in enumerate(given)]
+        return {"role": "assistant", "parts": parts}
+
+    def gave(at, text):
+        return {"role": "tool", "parts": [{"type": "tool_call_response", "id": f"c{at}", "response": text}]}
+
+    poem, song = _said("user", "A poem."), _said("user", "A song.")
+    then = [_said("user", "Both, please."), asks("A poem.", "A song."), gave(0, "Roses."), gave(1, "La la.")]
+    found = runs(
+        call(1, 2, "Roses.", poem),
+        call(2, 4, "La la.", poem, _said("assistant", "Roses."), song),
+        call(3, 8, "Here they are.", *then),
+    )
+    assert [(len(r["llm_calls"]), r["output"]) for r in found] == [(3, "Here they are.")]
+    other = call(1, 2, "Violets.", poem)
+    assert len(runs(other, call(3, 8, "Here they are.", *then))) == 2

@@ -75,6 +75,7 @@ def unite_children(loose: list[Fragment], followers: dict[int, Fragment], unite:
         unite(option.caller, option.child)
     taken = {*options, *continued}
     taken |= _unite_with_tools(loose, followers, taken, unite)
+    taken |= _unite_with_told(loose, followers, taken, unite)
     _unite_with_open(loose, followers, taken, unite)
 
 
@@ -159,6 +160,39 @@ def _brings(tool: Fragment, said: str) -> bool:
 _AT_ONCE = 64  # tools that run at one time
 
 
+def _unite_with_told(loose: list[Fragment], followers: dict[int, Fragment], taken: set[int], unite: Unite) -> set[int]:
+    """The same where the call that asked has not come, and the next shows what that asked for, and what came of it:
+    just those words were said to the one, and just that was said by it last. Gives the first calls of those."""
+    free: dict[tuple[str | None, str, str], list[Fragment]] = {}
+    for child in loose:
+        if child.calls and id(child) not in taken and (words := _newest(child)):
+            said = (_last(child, followers).calls or child.calls)[-1].text
+            if said and said.strip():
+                free.setdefault((child.root.span.service, words, said.strip()), []).append(child)
+    found = set[int]()
+    before = {id(after): p for p in loose if (after := followers.get(id(p))) is not None} if len(free) > 1 else {}
+    for p in loose if len(free) > 1 else ():
+        for request, text in _exchanged(p, before.get(id(p))):
+            keys = [(p.root.span.service, words, text) for words in _said(request)]
+            some = [q for key in keys for q in free.get(key, ()) if q is not p and id(q) not in found]
+            ended = [q for q in some if _within(q, p.start + _JITTER_NS, followers) and _may_talk(p, q)]
+            if ended:
+                found.add(id(ended[-1]))
+                unite(p, ended[-1])
+    return found
+
+
+def _exchanged(p: Fragment, before: Fragment | None) -> list[tuple[Request, str]]:
+    """What a call is shown to have been asked for, with the text that came of it, since its user's words, or since the
+    one before it was asked."""
+    inputs = (p.calls[0].inputs or []) if p.calls else []
+    begun = len(before.calls[-1].inputs or []) if before is not None and before.calls else 0
+    begun = begun or next((at for at in range(len(inputs), 0, -1) if inputs[at - 1].role == "user"), 0)
+    asked = {r.id: r for x in inputs[begun:] for r in x.requests if r.id}
+    came = ((r, asked.get(r.id or "")) for x in inputs[begun:] for r in x.results if isinstance(r.content, str))
+    return [(request, str(r.content).strip()) for r, request in came if request is not None and str(r.content).strip()]
+
+
 def _unite_with_open(loose: list[Fragment], followers: dict[int, Fragment], taken: set[int], unite: Unite) -> None:
     """The same where the call that brings the result has not come yet: who is told, soon after, just the words of a
     request by which somebody is called, and is instructed otherwise than who asked."""
@@ -224,6 +258,12 @@ def _told(p: Fragment, requests: list[Request], inner: list[Fragment]) -> Iterat
 def _words(p: Fragment) -> str | None:
     """What the user said first."""
     found = (x.text.strip() for x in p.calls[0].inputs or [] if x.role == "user" and x.text)
+    return next((text for text in found if text), None)
+
+
+def _newest(p: Fragment) -> str | None:
+    """What the user said last: who is called again may be shown what was said before, too."""
+    found = (x.text.strip() for x in reversed(p.calls[0].inputs or []) if x.role == "user" and x.text)
     return next((text for text in found if text), None)
 
 
