@@ -170,6 +170,7 @@ def test_what_failed_first_of_several_calls_is_told_by_name_and_is_no_other_call
     ("words", "status", "result"),
     [
         ("Function 'look' result:\nsunny", "ok", "sunny"),
+        ("Function 'sum' result:\n3", "unknown", None),
         ("(no result recorded for look)", "unknown", None),
         ("(no result)", "ok", "(no result)"),
     ],

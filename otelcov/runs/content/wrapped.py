@@ -381,7 +381,7 @@ def _outcome_repr(text: str) -> tuple[Value, bool | None]:
     if text.startswith("content=") and (message := _TOOL_MESSAGE.match(text)):
         return _literal(message.group(1)), _STATUS.get(message.group(2))
     if text.startswith("Function '") and (given := _GIVEN_BY.match(text)):
-        return _seen(given.group(1))
+        return _seen(given.group(2))
     hit = _OUTCOME.match(text) if text.startswith("status='") else None
     if hit is None:
         return text, None
@@ -390,7 +390,13 @@ def _outcome_repr(text: str) -> tuple[Value, bool | None]:
     return _literal(told), failed
 
 
-_GIVEN_BY = re.compile(r"Function '[\w-]+' result:\n(.*)", re.S)  # Swarms
+def given_by(content: Value) -> str | None:
+    """The tool that a result says it is of."""
+    hit = _GIVEN_BY.match(content) if isinstance(content, str) and content.startswith("Function '") else None
+    return hit and hit[1]
+
+
+_GIVEN_BY = re.compile(r"Function '([\w-]+)' result:\n(.*)", re.S)  # Swarms
 
 
 def _literal(text: str) -> Value:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from otelcov.runs.content.chat import Result
 from otelcov.runs.content.jsontext import cut_short, parse_json
 from otelcov.runs.content.shortened import shortened
-from otelcov.runs.content.wrapped import result_of
+from otelcov.runs.content.wrapped import given_by, result_of
 from otelcov.runs.rules.answers import counts_at_the_end, drops_flags, keeps_flags, says_why
 from otelcov.runs.rules.habits import (
     flags_at_the_end,
@@ -37,7 +37,7 @@ from otelcov.runs.tools.executions import OF_ALL, client_alone, message_around, 
 from otelcov.runs.tools.later import Later
 from otelcov.runs.tools.leave import abandoned, denied, given_no_leave, opened_in_vain, waits_unsaid
 from otelcov.runs.tools.under_way import under_way
-from otelcov.runs.trace.tree import Node, failure, waiting
+from otelcov.runs.trace.tree import Node, failure, same_name, waiting
 
 
 class Outcome:
@@ -188,6 +188,9 @@ def _weigh_answer(call: ToolCall, out: Outcome, back: _Back, spans_shown: bool, 
     says = call.answer is not None and call.answer.error is not None
     if call.from_memory or refused(value) or nobodys(value, call.name):
         out.is_none("requested")
+    elif call.answer is not None and (gave := given_by(call.answer.content)) and not same_name(gave, call.name):
+        out.is_none("unknown")  # another's result came back in its place
+        out.result = None
     elif called_off(call) or _broken_in_on(call, value) or (later.stepped_over(call) and not not_taken(value)):
         out.is_none("unknown")
     elif out.error_kind is not None and back.marked is None and _unreadable(call, out):
