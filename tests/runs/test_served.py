@@ -9,7 +9,7 @@ from otelcov.runs.joining.join import joints
 from otelcov.runs.reconstruct import hosts, stage_one
 from otelcov.store.layout import from_requests
 from tests.captures import LATER
-from tests.runs.requests import agent, request, runs, span, tool
+from tests.runs.requests import agent, chat, request, runs, span, tool
 
 
 def _server(trace, at, name="lookup", **more):
@@ -116,3 +116,23 @@ def test_what_a_server_ran_is_what_an_agent_asked_for_of_which_no_span_came():
 def test_a_server_is_of_the_call_that_it_served_though_what_was_around_that_is_lost():
     call = tool(2, 9, "mcp__shop__lookup", "c1", "sent", at=1, took=3)
     assert _told(runs(call, _server(2, 2))) == [([("mcp__shop__lookup", "c1")], 2)]
+
+
+def test_a_server_may_serve_a_call_of_which_only_what_came_of_it_is_told():
+    """Logfire, of Claude's kit: of several calls of one answer histories show the first, and results of all."""
+    came = {"type": "tool_call_response", "id": "c2", "name": "mcp__shop__lookup", "response": "sent"}
+    told = [{"role": "user", "parts": [{"type": "text", "content": "Where?"}]}, {"role": "tool", "parts": [came]}]
+    (run,) = runs(*_agent(1, (2, 1)), _server(2, 2), chat(4, 1, "Here.", told, trace=1, at=9), _server(3, 6))
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("mcp__shop__lookup", "ok")] * 2
+
+
+def test_a_tool_that_threw_ended_no_run_that_ran_another_since():
+    """The call of the model that was asked then is lost."""
+    broke = {"error": "no", "events": [("exception", {"exception.type": "ValueError", "exception.message": "no"})]}
+    (run,) = runs(
+        agent(1, "helper", took=9),
+        chat(2, 1, [("c1", "look", {})], "Where?", at=1, took=4),
+        tool(3, 1, "look", call="c1", at=5, **broke),
+        tool(4, 1, "search", call="c2", result="here", at=7),
+    )
+    assert run["status"] == "unknown"

@@ -18,7 +18,7 @@ Where calls of several runs fit, such a span stays by itself, and says so.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from itertools import zip_longest
+from itertools import takewhile, zip_longest
 from typing import Any, NamedTuple
 
 from otelcov.dialects.base import AGENT, TOOL
@@ -104,8 +104,14 @@ def _unite_asked(parts: list[Fragment], alone: list[Fragment], unite: Callable[[
 
 
 def _not_run(host: Fragment) -> list[Request]:
-    """What an agent, or a model in it, asked for, and no span tells of."""
+    """What an agent, or a model in it, asked for, as the newest is shown, too, and no span tells of."""
     told = [r for n in host.nodes if n.kind == AGENT for m in _put_out(n) for r in m.requests]
+    newest = max(host.calls, key=lambda c: c.start, default=None)
+    shown = list(takewhile(lambda m: m.role != "user" or m.results, reversed((newest and newest.inputs) or ())))
+    told += [
+        Request(r.id, r.name, None) for m in shown for r in m.results if r.name
+    ]  # Logfire tells some by these alone
+    told += [r for m in shown for r in m.requests]
     asked = {r.id: r for r in (*told, *(r for c in host.calls for r in c.requests)) if r.id}
     ran = {span_call_id([n]) for n in host.nodes if n.kind == TOOL}
     return [r for id, r in asked.items() if id not in ran]

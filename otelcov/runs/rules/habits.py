@@ -100,8 +100,9 @@ def leaves_open(scope: str) -> bool:
 
 
 def throws_to_models(scope: str) -> bool:
-    """Is whatever a tool throws here told to the model, so that it ends no run (Mastra, Strands)?"""
-    return scope.startswith("@mastra/") or scope == "strands.telemetry.tracer"
+    """Is whatever a tool throws here told to the model, so that it ends no run (Mastra, Strands, Claude's kit)?"""
+    claudes = "claude_agent_sdk" in scope or "claude-agent-sdk" in scope
+    return claudes or scope.startswith("@mastra/") or scope == "strands.telemetry.tracer"
 
 
 def fails_with_models(scope: str) -> bool:

@@ -92,15 +92,16 @@ def _threw(run: Evidence) -> list[ToolCall]:
 
 
 def _went_on(run: Evidence, threw: list[ToolCall]) -> bool:
-    """Did a run of which these tools threw, and that does not say that it failed, answer all the same, or last as long
-    as a model takes after that? Then a model was asked, and its span has not come."""
+    """Did a run of which these tools threw, and that does not say that it failed, answer all the same, run another tool
+    since, or last as long as a model takes after that? Then a model was asked, and its span has not come."""
     if failure(run.root) is not None or broke_off(run.root):
         return False
-    if ended_on_words(run):
+    over = max(t.end for t in threw)
+    if ended_on_words(run) or any(t.start >= over for t in run.tools if t.nodes):
         return True
     shortest = min(c.end - c.start for c in run.calls)
     returned = run.root.span.status_code == 1 and run.root.span.output not in (None, *_NOTHING)
-    return run.output is not None or returned or 0 < shortest <= run.root.end - max(t.end for t in threw)
+    return run.output is not None or returned or 0 < shortest <= run.root.end - over
 
 
 _NOTHING = ("", "null", "None")
