@@ -78,6 +78,7 @@ _KINDS = value(
     moderation=OTHER,
     retrieval=OTHER,
     retrieve=OTHER,
+    retriever=OTHER,
     guardrail=OTHER,
     apply_guardrail=OTHER,
     output_messages=OTHER,
@@ -388,6 +389,14 @@ def _says(*words: str) -> pl.Expr:
 # Grafana's, in words of the AI SDK's.
 _STREAMS = _OPERATION.str.contains(r"^stream_(?:text|object|response|message)s?$")
 
+# A model that nobody names was asked where that is what is done, by what it took, who has it, or as another's work.
+_ASKS = _OPERATION.str.contains(
+    r"^(?:llm|model)[._ /-]"
+    r"(?:call|request|invoke|chat|complet(?:e|ion)|inference|generat(?:e|ion)(?:_(?:content|text))?)$"
+)
+_USED = ("gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens", "gen_ai.provider.name", "gen_ai.system")
+_ASKS_SOMEBODY = _ASKS & (first(*_USED).is_not_null() | (pl.col("span.kind") == 3))
+
 # Operations that no convention names (`tool.execute`, `runAgent`), where the span names the tool, agent or model, too.
 GENAI_WORDS = Dialect(
     name="genai-words",
@@ -400,6 +409,8 @@ GENAI_WORDS = Dialect(
         & (_says("chat", "completion", "completions", "generate", "generation", "inference", "llm") | _STREAMS)
         & ~_OPERATION.str.contains(ASIDE)
     )
+    .then(pl.lit(LLM))
+    .when(_ASKS_SOMEBODY)
     .then(pl.lit(LLM)),
 )
 

@@ -91,3 +91,28 @@ def test_a_model_in_the_place_of_an_agents_name_is_no_agent():
     assert (run["agents"], run["llm_calls"][0]["agent"]) == ([], None)
     (run,) = runs(span(1, None, "invoke_agent a", took=9, attributes=told), chat(2, 1, "cold", asked="weather?"))
     assert run["agents"] == ["a"]
+
+
+def _mute_step(id, at, operation, kind=1, **told):
+    attributes = {"gen_ai.operation.name": operation} | {f"gen_ai.{key}": value for key, value in told.items()}
+    return span(id, 1, operation, at=at, kind=kind, attributes=attributes)
+
+
+_FIRST = _mute_step(2, 1, "llm.generate_content", 3, completion="Action: look\nAction Input: x")
+_SECOND = _mute_step(4, 3, "llm.generate_content", 3, completion="Action: dig\nAction Input: y")
+_TOOLS = [_mute_step(3, 2, "tool"), _mute_step(5, 4, "tool")]
+_ANSWER = _mute_step(6, 5, "llm.generate_content", completion="Final Answer: cold") | {"kind": 3}
+
+
+def test_a_model_that_nobody_names_was_asked_where_that_is_what_is_done():
+    counted = _mute_step(7, 6, "model.call", **{"usage.input_tokens": 3})
+    about = [_mute_step(8, 7, "llm.router"), _mute_step(9, 8, "llm.call")]  # nothing says that it asked somebody
+    (run,) = runs(span(1, None, "POST /ask", took=9), _FIRST, _ANSWER, counted, *about)
+    assert [(c["request_model"], c["input_tokens"]) for c in run["llm_calls"]] == [*2 * [(None, None)], (None, 3)]
+
+
+def test_what_was_asked_for_may_have_run_where_more_tools_that_nobody_names_did_than_were():
+    (run,) = runs(span(1, None, "POST /ask", took=9), _FIRST, _SECOND, *_TOOLS, _ANSWER)
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("look", "ok"), ("dig", "ok")]
+    (run,) = runs(span(1, None, "POST /ask", took=9), _FIRST, *_TOOLS, _ANSWER)
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("look", "unknown"), (None, "ok"), (None, "ok")]

@@ -26,6 +26,7 @@ class ToolCall:
         "end",
         "evidence",
         "from_memory",
+        "may_have_run",
         "name",
         "nodes",
         "position",
@@ -53,6 +54,7 @@ class ToolCall:
         self.doubles: list[ToolCall] = []  # this and others of its turn, any of which its spans may have run
         self.seeks_flag = False  # some input of the run has the flag of a tool that failed, perhaps of this one
         self.from_memory = False  # the framework answered it with an earlier call's result
+        self.may_have_run = False  # some tool of which nothing is told ran after it was asked for, perhaps this one
 
 
 def awaits_result(call: ToolCall) -> bool:

@@ -351,7 +351,7 @@ def _not_seen(call: ToolCall, spans_shown: bool, later: Later) -> str:
         return "requested"
     unseen = _providers_own(call) or later.may_have_led_on(call) or later.named_after(call)
     unseen = unseen or later.step_came(call) or later.hides(call) or later.failed_in_its_place(call)
-    unseen = unseen or _came_around(call)
+    unseen = unseen or _came_around(call) or call.may_have_run
     asker = call.asked_by
     unseen = unseen or (asker is not None and (under_way(asker) or asker.several))  # the answers since are in there
     return "requested" if spans_shown and not unseen else "unknown"

@@ -46,6 +46,8 @@ def by_number(
             found += [(wanted[place], nodes) for place, nodes in zip(places, ran, strict=True)]
         else:
             left += [(nodes, None) for nodes in ran]
+            for c in wanted:
+                c.may_have_run = True
     return left, found
 
 
