@@ -19,7 +19,7 @@ from otelcov.runs.llm.told_twice import OVERWRITTEN, once, ran_once
 from otelcov.runs.llm.twins import beside, echoes
 from otelcov.runs.rules.answers import calls_functions, guesses_tokens, running_sums, tells_totals
 from otelcov.runs.rules.boundaries import asks, broke, letters, limits
-from otelcov.runs.rules.habits import holds_others, leaves_open
+from otelcov.runs.rules.habits import holds_others, leaves_open, of_adk
 from otelcov.runs.trace.tree import Node, failure, same_step, some_above
 
 __all__ = ["OVERWRITTEN", "model_calls"]
@@ -140,7 +140,7 @@ def _overwritten(node: Node) -> bool:
     answer asks for ran inside it and it failed: a later call did. Of an answer that cannot be seen the time tells: a
     span that goes on after its tools as long as models take holds another call."""
     ran = [x for x in node.children if x.kind == TOOL]
-    if not ran:
+    if not ran or of_adk(node.span.scope):  # where each call holds the tools that it asked for
         return False
     if calls_functions(node.span.scope):
         return True  # Google's client runs tools only where it asks again
@@ -211,10 +211,22 @@ def _never_sent(node: Node) -> bool:
     if span.input_tokens is not None or span.response_model is not None or span.output_messages:
         return False
     failed = failure(node)
+    if failed is None and of_adk(span.scope) and _at_once(node):
+        node.kind = "chain"
+        return True
     if failed is None or span.request_model is not None or not limits(f"{failed[0]}: {failed[1]}"):
         return False
     node.kind = "chain"
     return True
+
+
+def _at_once(node: Node) -> bool:
+    """Does a span without a word last no longer than to refuse takes (ADK for JavaScript, which notes no failure)?"""
+    untold = node.span.request_model is None and not node.input_messages and not node.span.dropped
+    return untold and not node.children and node.end - node.start < _AT_ONCE_NS
+
+
+_AT_ONCE_NS = 1_000_000
 
 
 def _made_ready(node: Node) -> bool:

@@ -118,8 +118,12 @@ class Later:
         return place < len(began) and (call.result_of is None or began[place] <= call.result_of.start)
 
     def step_came(self, call: ToolCall) -> bool:
-        """Did a step begin since the like of which runs tools (LangGraph's `tools`)? What ran in it may be lost."""
+        """Did a step begin since the like of which runs tools (LangGraph's `tools`), or comes after them (a model of
+        ADK's that was asked no more)? What ran may be lost."""
         asker = call.asked_by
+        beside = asker.node.parent if asker is not None and asker.node.span.name == "call_llm" else None
+        if beside is not None and any(n.kind == CHAIN and n.span.name == "call_llm" for n in beside.children[-1:]):
+            return True
         above = [n.parent for n in _near_above(asker.node) if n.parent is not None] if asker is not None else []
         return asker is not None and any(self._newest_step(n) >= asker.end - JITTER_NS for n in above)
 
@@ -147,7 +151,7 @@ class Later:
     def _read_all(self) -> None:
         self._read = True
         for mc in self._calls:  # by turn
-            if mc.inputs is None and mc.error is not None:
+            if mc.inputs is None and (mc.error is not None or _untold(mc)):
                 self._muted[mc.agent] = mc.turn
             if mc.inputs is None or mc.truncated_input or mc.cut:
                 continue
@@ -180,6 +184,11 @@ class Later:
     def _lose(self, mc: ModelCall, requests: list[Request]) -> None:
         self._lost |= {(mc.agent, *_known_by(i, r.name)) for r in requests for i in (r.id, None)}
         self._lost_unnamed |= {(mc.agent, *_known_by(None, r.name)) for r in requests if not r.id}
+
+
+def _untold(call: ModelCall) -> bool:
+    """Is nothing told of it but that a model was asked (ADK for JavaScript, of what failed)?"""
+    return call.outputs is None and call.input_tokens is None and call.request_model is None
 
 
 def _mute(message: Message) -> bool:

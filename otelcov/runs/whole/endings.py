@@ -250,7 +250,8 @@ def stopped_unheard(run: Evidence) -> bool:
         last = own if own.outputs is None else last
     well = any(says_well(n.span.scope) for n in last.layers)
     if _ends_no_failure(last):
-        return any(n.kind == TOOL for n in last.node.children)
+        own = next((c for c in reversed(run.calls) if not c.node.within(TOOL)), last)
+        return any(n.kind == TOOL for n in own.node.children) or any(map(_refused, run.nodes))
     if well and last.outputs is not None:
         left = run.left(last)
         return bool(left) and not any(o.status in ("error", "requested") for o in left)
@@ -335,6 +336,11 @@ def _ends_no_failure(call: ModelCall) -> bool:
     """Is this of Google's ADK for JavaScript, which never ends the span of a model's call that failed, so that it does
     not come? Its spans begin at whole milliseconds."""
     return of_adk(call.node.span.scope) and not call.start % 1_000_000
+
+
+def _refused(node: Node) -> bool:
+    """Is this where such a kit was to ask a model of a run's own agent, and did not?"""
+    return node.kind == CHAIN and node.span.name == "call_llm" and not node.within(TOOL)
 
 
 def _hides_failures(run: Evidence) -> bool:
