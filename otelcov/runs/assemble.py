@@ -21,6 +21,7 @@ from otelcov.runs.joining.fragments import Fragment
 from otelcov.runs.llm.loops import loops_unseen, turns
 from otelcov.runs.llm.model_call import ASKED, ModelCall, in_order
 from otelcov.runs.llm.models import OVERWRITTEN
+from otelcov.runs.llm.numbered import lacks_steps
 from otelcov.runs.llm.unseen_answers import asked_no_model, failed_unheard, gave_answer_unseen
 from otelcov.runs.rows import Row, run_id
 from otelcov.runs.rules.boundaries import asks
@@ -338,7 +339,7 @@ def _not_told(run: Evidence, agents: list[str], handed: list[Delegation], unmade
     calls = run.calls
     lost = step_lost(run) or asker_lost(run, handed) or answer_lost(run, handed) or ended_on_words(run)
     lost = lost or unmade or ran_unasked(run) or noted_unseen(run) or any(map(asked_no_model, run.nodes))
-    lost = lost or gave_answer_unseen(run.nodes, calls) or answered_unsaid(run)
+    lost = lost or gave_answer_unseen(run.nodes, calls) or answered_unsaid(run) or lacks_steps(run.nodes)
     lost = lost or failed_unheard(run.nodes) or delegate_broke_unseen(run)
     if lost or (calls and any(map(used_unseen, run.nodes))):
         incomplete.add("missing step")

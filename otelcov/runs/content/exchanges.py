@@ -135,7 +135,7 @@ def event_inputs(events: list[tuple[str, dict[str, Any]]]) -> list[Message]:
         if at and _brings_results(events[at - 1][0], name, attributes):
             continue
         if name in _INPUT_ROLES or (name == "gen_ai.choice" and at < history):
-            out.extend(messages_of([_event_value(name, attributes)]))
+            out.extend(_told(name, attributes))
         elif name == "gen_ai.content.prompt":
             out.extend(parsed(_as_text(attributes.get("gen_ai.prompt"))) or [])
         elif name == DETAILS or "gen_ai.input.messages" in attributes:
@@ -161,7 +161,7 @@ def event_outputs(events: list[tuple[str, dict[str, Any]]]) -> list[Message]:
     pieces = _in_pieces([attributes for name, attributes in events[history:] if name == "gen_ai.choice"])
     for at, (name, attributes) in enumerate(events):
         if name == "gen_ai.choice" and at >= history and not _cut(attributes.get("message")):
-            said = messages_of([_event_value(name, attributes)], "assistant")
+            said = _told(name, attributes, "assistant")
             if pieces and out and said:
                 _add_piece(out[-1], said[0])
             else:
@@ -240,6 +240,23 @@ def _cut(value: Any) -> bool:
 def _last_input(events: list[tuple[str, dict[str, Any]]]) -> int:
     """How many events there are up to the last message of the input: a choice before that is history."""
     return max((at for at, (name, _) in enumerate(events, 1) if name in _INPUT_ROLES), default=0)
+
+
+def _told(name: str, attributes: dict[str, Any], role: str = "user") -> list[Message]:
+    """The message of an event. An object in which nothing can be read is what was said, in so many letters."""
+    found, text = messages_of([_event_value(name, attributes)], role), attributes.get("content")
+    if len(found) == 1 and isinstance(text, str) and text[:1] == "{" and name not in _OF_TOOLS:
+        only = found[0]
+        if (
+            only.text is None
+            and not (only.requests or only.results or only.unreadable)
+            and parse_json(text) is not None
+        ):
+            only.text = text
+    return found
+
+
+_OF_TOOLS = ("gen_ai.tool.message",)
 
 
 def _event_value(name: str, attributes: dict[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL
 from otelcov.runs.content.messages import messages_of
 from otelcov.runs.content.wrapped import arguments_of
 from otelcov.runs.llm.model_call import ModelCall, finish_reason
+from otelcov.runs.llm.numbered import number
 from otelcov.runs.llm.steps_around import tell_requests
 from otelcov.runs.llm.told_twice import OVERWRITTEN, once, ran_once
 from otelcov.runs.llm.twins import beside, echoes
@@ -140,7 +141,7 @@ def _overwritten(node: Node) -> bool:
     answer asks for ran inside it and it failed: a later call did. Of an answer that cannot be seen the time tells: a
     span that goes on after its tools as long as models take holds another call."""
     ran = [x for x in node.children if x.kind == TOOL]
-    if not ran or of_adk(node.span.scope):  # where each call holds the tools that it asked for
+    if not ran or of_adk(node.span.scope) or number(node) is not None:  # each call holds the tools that it asked for
         return False
     if calls_functions(node.span.scope):
         return True  # Google's client runs tools only where it asks again

@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator
 from itertools import accumulate, islice
 
-from otelcov.dialects.base import AGENT, TOOL
+from otelcov.dialects.base import AGENT, LLM, TOOL
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.answers import ends_stream
 from otelcov.runs.rules.boundaries import asks, final
@@ -24,6 +24,10 @@ def infer_turn(call: ToolCall, models: Askers) -> None:
     streamed = next((mc for a in above if (mc := models.streams.get(a)) is not None), None)
     if streamed is not None:
         call.position = call.turn = streamed.turn
+        return
+    holder = models.holding(node)
+    if holder is not None and _may_have_asked(holder):
+        call.position = call.turn = holder.turn  # others may have been asked since, in tools that ran before this one
         return
     latest = models.newest(call.start, above)
     call.position = latest.turn if latest is not None else -1  # its place in time, whoever called the model
@@ -67,6 +71,11 @@ class Askers:
         self._silent_within: dict[int, _Line] = {}
         ended = (mc for mc in model_calls if ends_stream(mc.node.span.scope) and mc.node.parent is not None)
         self.streams = {id(mc.node.parent): mc for mc in ended}  # by what frames each
+
+    def holding(self, node: Node) -> ModelCall | None:
+        """The call in whose own span a tool ran, if that is of one."""
+        held = self._all.at(node.parent) if node.parent is not None and node.parent.kind == LLM else None
+        return held if held is not None and not held.several else None
 
     def works_beside(self, node: Node) -> bool:
         """Do spans tell that the agent whose work this is asks models, too?"""
@@ -134,6 +143,10 @@ class _Line:
         before = range(bisect_right(self._starts, end) - 1, around, -1)
         found = next((i for i in before if self.calls[i].end <= end), around)
         return self.calls[found] if found >= 0 else None
+
+    def at(self, node: Node) -> ModelCall | None:
+        place = self._nodes.get(id(node))
+        return self.calls[place] if place is not None else None
 
     def at_work(self, time: int) -> Iterator[ModelCall]:
         for i in range(bisect_left(self._starts, time) - 1, -1, -1):

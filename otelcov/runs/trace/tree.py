@@ -13,6 +13,7 @@ from otelcov.runs.content.jsontext import UNGIVEN
 from otelcov.runs.rules.boundaries import final
 from otelcov.runs.rules.called_off import says_called_off, thrown_to_call_off
 from otelcov.runs.rules.habits import stays_current
+from otelcov.runs.trace.beside_tools import put_in_tools
 from otelcov.runs.trace.spans import Side, Span
 
 # Names that instrumentations put where they know no agent (DIALECTS: otel-agents-v2, langgraph, CrewAI; Rig, OpenLIT).
@@ -171,6 +172,7 @@ class Trace:
         for node in self.nodes:
             if node.parent is not None and node.start > node.parent.end:
                 _after_its_parent(node, node.parent)
+        put_in_tools(self.nodes)
         self.roots = [n for n in self.nodes if n.parent is None]
         if len({s.service for s in spans}) > 1:
             for root in self.roots:

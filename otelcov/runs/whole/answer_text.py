@@ -190,7 +190,7 @@ def _beside(step: Node, last: ModelCall) -> bool:
 
 
 def _of_one_called(call: ModelCall) -> bool:
-    return of_a_call(call) or within_an_agent(call)
+    return of_a_call(call) or call.node.within(TOOL)
 
 
 def _in_part(root: Node, own: list[ModelCall], last: ModelCall) -> bool:

@@ -22,7 +22,7 @@ from otelcov.runs.rules.answers import tells_words
 from otelcov.runs.rules.habits import guards_first
 from otelcov.runs.trace.tree import Node
 from otelcov.runs.whole.speakers import calls_agent, front_of, of_a_call, on_a_task, own_calls, shared_out
-from otelcov.runs.whole.told_texts import last_user, object_repr, of_user, opened, user_text
+from otelcov.runs.whole.told_texts import last_user, object_repr, of_user, user_text
 
 _SMOL, _TASK = re.compile(r"smolagents$"), "New task:\n"
 """What smolagents writes before the user's words."""
@@ -161,7 +161,7 @@ def _told(root: Node, calls: list[ModelCall], limit: int | None, incomplete: set
                 content = attributes.get("content")
                 if limit is not None and isinstance(content, str) and len(content) >= limit:
                     return None
-                said = messages_of([{"role": "user", "content": opened(content)}])
+                said = event_inputs([(name, {"content": content})])
                 if said and said[0].text is not None:
                     return said[0].text
             text = last_user(event_inputs([(name, attributes)])) if name == DETAILS else None

@@ -63,6 +63,7 @@ def status(run: Evidence) -> str:
         return "unknown" if caught_on else "error"
     if last is not None and last.error is not None:
         heard = _answered_for(root, last) or told_to_a_model(run, last) or asked_since(run, last)
+        heard = heard or _kept_in_a_tool(last)
         heard = heard or (root.span.status_code == 1 and fails_with_models(root.span.scope))  # it was asked again
         return "unknown" if heard or _answered_around(root, last) else "error"
     over = _told_over(run)
@@ -193,6 +194,13 @@ def _answered_for(root: Node, last: ModelCall) -> bool:
 
 
 _NOTING = ("invoke_workflow", "invocation")
+
+
+def _kept_in_a_tool(last: ModelCall) -> bool:
+    """Did a model fail that a tool asked, and nothing around that tool? A limit may have stopped who called it."""
+    above = last.node.ancestors()
+    at = next((at for at, n in enumerate(above) if n.kind == TOOL), len(above) - 1)
+    return bool(above[at + 1 :]) and all(failure(n) is None for n in above[at + 1 :])
 
 
 def _answered_around(root: Node, last: ModelCall) -> bool:

@@ -33,7 +33,6 @@ from otelcov.runs.whole.endings import (
 )
 from otelcov.runs.whole.evidence import Evidence, worker
 from otelcov.runs.whole.lost_steps import below_what_is_lost, delegate_broke_unseen, ended_in_what_is_lost
-from otelcov.runs.whole.speakers import within_an_agent
 
 
 def boundaries(run: Evidence) -> tuple[list[str], list[str]]:
@@ -408,6 +407,7 @@ def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
         unknown |= {"max_steps", "cost_limit", "timeout"}
     if step_lost(run):
         unknown |= {"tool_failure", "tool_recovery", "repeated_call"}
+        unknown |= {"max_steps", "cost_limit"} if run.output is None else set()
     if run.muted or ended_in_what_is_lost(run) or answer_lost(run) or stopped_at_a_tool(run) or called_off(run):
         unknown |= {"error", "timeout", "rate_limit"}
     if ended_in_what_is_lost(run):
@@ -450,10 +450,10 @@ def _called_elsewhere(run: Evidence, agent: Node, later: ModelCall) -> bool:
 
 
 def _left_at_another(run: Evidence, last: ModelCall) -> bool:
-    """Did an agent that was called as a tool speak last, and who had called it say nothing since, nor was anything put
-    out? A limit may have stopped the caller, as it does after tools."""
+    """Did an agent that was called as a tool speak last, or a model that a tool asked, who had called it say nothing
+    since, and was nothing put out? A limit may have stopped the caller, as it does after tools."""
     if (failure(run.root) is not None and not of_a_tool(run.root)) or not (
-        within_an_agent(last) or below_what_is_lost(run.root, last)
+        last.node.within(TOOL) or below_what_is_lost(run.root, last)
     ):
         return False
     above = [c for c in run.calls if c is not last and not c.node.within(TOOL)]

@@ -6,9 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Collection
 
-from otelcov.dialects.base import AGENT
+from otelcov.dialects.base import AGENT, TOOL
+from otelcov.runs.content.chat import Result
 from otelcov.runs.llm.left_out import asked_untold, last_only, served_left_out
 from otelcov.runs.llm.model_call import ModelCall, finish_reason
+from otelcov.runs.llm.numbered import number
 from otelcov.runs.rules import boundaries as b
 from otelcov.runs.rules.answers import drops_beside_text
 from otelcov.runs.rules.boundaries import asks
@@ -37,11 +39,12 @@ def tools_visible(
             incomplete.add("truncated values")
         elif c.cut:
             incomplete.add("attributes dropped")
-    lossy = [c for c in calls if served_left_out(c)] + _came_unasked(calls)
+    more = _more_came(calls)
+    lossy = [c for c in calls if served_left_out(c)] + _came_unasked(calls) + more
     if lossy:
         incomplete.add("tool calls not visible")
     if executions:
-        left = any(_without_end(c) for c in calls) or (not calls and any(_left_open(n) for n in nodes))
+        left = bool(more) or any(_without_end(c) for c in calls) or (not calls and any(_left_open(n) for n in nodes))
         if left or any((asks(c.finish) or asked_untold(c)) and c.turn not in asking for c in blind):
             incomplete.add("tool calls not visible")  # what it asked for was not run, or somewhere else
         if not calls and any(_fell_silent(n) for tools in executions for n in tools):
@@ -99,6 +102,33 @@ def _came_unasked(calls: list[ModelCall]) -> list[ModelCall]:
     known = {r.id for c in calls for r in c.asked} | {r.id for m in calls[0].inputs or () for r in m.results}
     known |= {r.id for c in calls for m in c.inputs or () for r in m.requests}
     return [c for c in calls[1:] if any(r.id and r.id not in known for m in c.inputs or () for r in m.results)]
+
+
+def _more_came(calls: list[ModelCall]) -> list[ModelCall]:
+    """Those that were told what came of more tools than ran in the span of the call before, whose answer leaves out
+    what it asks for (TanStack AI): one was nobody's, or has not come."""
+    found = []
+    before: dict[int, ModelCall] = {}
+    for c in calls:
+        if c.node.parent is None or number(c.node) is None:
+            continue
+        prior = before.get(id(c.node.parent))
+        before[id(c.node.parent)] = c
+        if prior is None or prior.asked or not asks(prior.finish) or any(x.requests for x in c.inputs or ()):
+            continue
+        if len(_newest(c)) > sum(n.kind == TOOL for n in prior.node.children):
+            found.append(c)
+    return found
+
+
+def _newest(call: ModelCall) -> list[Result]:
+    """What came back since the last answer that a history shows."""
+    found = list[Result]()
+    for x in reversed(call.inputs or ()):
+        if x.role == "assistant":
+            break
+        found += x.results
+    return found
 
 
 def _may_have_served(call: ModelCall) -> bool:
