@@ -116,3 +116,14 @@ def test_what_was_asked_for_may_have_run_where_more_tools_that_nobody_names_did_
     assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("look", "ok"), ("dig", "ok")]
     (run,) = runs(span(1, None, "POST /ask", took=9), _FIRST, *_TOOLS, _ANSWER)
     assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("look", "unknown"), (None, "ok"), (None, "ok")]
+
+
+def test_a_loop_whose_frame_is_lost_may_have_met_its_limit_as_the_one_that_its_tool_ran_ended():
+    (run,) = runs(
+        chat(2, 1, [("c1", "ask_digger", {"task": "dig"})], asked="go", at=1),
+        tool(3, 1, "ask_digger", "c1", "Dug.", at=3, took=4),
+        span(4, 3, "loop", at=3.5, took=3, gen_ai__operation__name="chain"),
+        chat(5, 4, "Dug.", asked="dig", at=4),
+    )
+    assert run["output"] is None
+    assert {"max_steps", "cost_limit"} <= set(run["boundaries_unknown"])

@@ -435,6 +435,8 @@ def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
         unknown |= {"max_steps", "cost_limit"}
     if last is not None and not (run.root.orphan and run.root.kind == LLM) and _left_at_another(run, last):
         unknown |= {"max_steps", "cost_limit"}
+    if last is not None and run.root.orphan and run.output is None and last.node.within(TOOL):
+        unknown |= {"max_steps", "cost_limit"}  # who called that tool said nothing since, and what framed it is lost
     if not framed:
         unknown.add("error")
 
