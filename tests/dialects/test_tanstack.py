@@ -120,3 +120,13 @@ def test_an_object_that_a_user_writes_is_what_an_event_says_in_so_many_letters()
     told = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.response.finish_reasons": ["stop"]}
     (run,) = runs(_APP, span(2, 1, "chat m", at=1, kind=3, events=events, attributes=told))
     assert (run["input"], run["output"]) == (asked, '{"answer": 4}')
+
+
+def test_without_a_span_around_them_each_loop_has_a_trace_and_is_one_run_with_its_callers():
+    caller = [s | ({"parent": None} if s["id"] == 2 else {}) for s in [*_CALLER, _END]]
+    called = [s | {"trace": 2} | ({"parent": None} if s["id"] == 6 else {}) for s in _CALLED]
+    (run,) = runs(*caller, *called)
+    assert (run["input"], run["output"], len(run["llm_calls"])) == ("go", "All done.", 4)
+    assert _of(run, "name", "turn") == [("look", 0), ("dig", 1)]
+    other = [_loop(6, 3.1, 2, "else", "Else.", parent=None), _step(7, 6, 0, 3.2, 1, _said("user", "else"))]
+    assert len(runs(*caller, *(s | {"trace": 2} for s in other))) == 2

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from otelcov.dialects.base import AGENT, LLM, TOOL
+from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.ground.schemas import LATEST_NS, signed
 from otelcov.runs.agents.delegation import bare
 from otelcov.runs.joining.between import unite_between
@@ -33,6 +33,7 @@ from otelcov.runs.joining.leaves import unite_leaves
 from otelcov.runs.joining.served import unite_served, unite_threads
 from otelcov.runs.joining.told_again import Teller, unite_told_again
 from otelcov.runs.joining.twins import unite_echoes, unite_twins
+from otelcov.runs.llm.numbered import number
 from otelcov.runs.trace.attributes import scope_of
 from otelcov.runs.trace.tree import Node
 
@@ -200,10 +201,14 @@ def _guest(part: Fragment, where: Joints) -> str | None:
 
 
 def _apart(part: Fragment) -> bool:
-    """Is this of a kit (Strands 0.1) whose every agent opens a trace, also one that a tool of another's runs, and has
-    no name that its caller's tool could bear?"""
-    root = part.root
-    return root.kind == AGENT and root.parent is None and any(n.span.name[:6] == "Cycle " for n in root.children[:1])
+    """Is this of a kit (Strands 0.1, TanStack AI) whose every agent opens a trace, also one that a tool of another's
+    runs, and has no name that its caller's tool could bear?"""
+    root, first = part.root, part.root.children[:1]
+    if root.parent is not None:
+        return False
+    if root.kind == AGENT:
+        return any(n.span.name[:6] == "Cycle " for n in first)
+    return root.kind == CHAIN and any(number(n) is not None for n in first)
 
 
 def called_by_name(agent: str | None, where: Joints) -> bool:
