@@ -47,7 +47,7 @@ def unite_children(loose: list[Fragment], followers: dict[int, Fragment], unite:
         after = followers.get(id(p))
         if after is None or not p.calls:
             continue
-        requests = p.calls[-1].requests or _asked_before(after)
+        requests = p.calls[-1].requests or _asked_before(after, len(p.calls[-1].inputs or ()))
         until = after.start + _JITTER_NS
         lo, hi = bisect_left(starts, p.end - _JITTER_NS), bisect_right(starts, after.start)
         inner = [
@@ -230,10 +230,13 @@ def _last(p: Fragment, followers: dict[int, Fragment]) -> Fragment:
     return p
 
 
-def _asked_before(after: Fragment) -> list[Request]:
-    """What the answer before asked for, by the input that brings the results."""
-    said = [x.requests for x in after.calls[0].inputs or [] if x.role == "assistant"]
-    return said[-1] if said else []
+def _asked_before(after: Fragment, known: int) -> list[Request]:
+    """What the answer before asked for, by the input that brings the results, of which so many messages had been told
+    before: what was asked for at once may stand in several (OpenAI's Responses)."""
+    inputs = after.calls[0].inputs or []
+    new = [r for x in inputs[known:] if x.role == "assistant" for r in x.requests] if known else []
+    said = [x.requests for x in inputs if x.role == "assistant"]
+    return new or (said[-1] if said else [])
 
 
 def _told(p: Fragment, requests: list[Request], inner: list[Fragment]) -> Iterator[tuple[Fragment, int, bool, bool]]:

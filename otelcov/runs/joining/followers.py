@@ -77,7 +77,7 @@ class _Known:
         self.streams: dict[bytes, tuple[Fragment, ModelCall]] = {}  # of which the last piece is told
         self.mute: dict[bytes, list[tuple[Fragment, ModelCall]]] = {}  # where that shows no requests
         self.others: dict[bytes, list[tuple[Fragment, ModelCall]]] = {}  # by what any agent would be told of that
-        self.said: dict[tuple[int, str], tuple[Fragment, ModelCall]] = {}  # answers of which a text is told
+        self.said: dict[tuple[bytes, str], tuple[Fragment, ModelCall]] = {}  # answers of which a text is told
 
     def before(self, call: ModelCall, past: History, by_id: bool) -> Fragment | None:
         """Who asked for the tools with which this history ends; `by_id`: ids tell of these."""
@@ -101,8 +101,8 @@ class _Known:
             self.mute.setdefault(own.print(), []).append((p, call))
             if handed:
                 self.others.setdefault(print_of(without_orders(call.inputs)), []).append((p, call))
-        if call.text and call.inputs and not call.requests:
-            self.said[len(call.inputs), call.text] = p, call
+        if call.text and own is not None and call.inputs and not call.requests:
+            self.said[own.print(), call.text] = p, call
         if call.requests:
             unnamed = not any(r.id for r in call.requests)
             answer = [acted(call.text)] if call.text_react else call.outputs or []
@@ -235,15 +235,15 @@ def _begun(stream: tuple[Fragment, ModelCall] | None, answer: Message) -> Fragme
     return p
 
 
-def _asked_beside(said: dict[tuple[int, str], tuple[Fragment, ModelCall]], past: History) -> Fragment | None:
+def _asked_beside(said: dict[tuple[bytes, str], tuple[Fragment, ModelCall]], past: History) -> Fragment | None:
     """The fragment whose answer, of which its text alone was told (Langfuse, of OpenAI's Responses), asked for the
     tools at the end of this history, too."""
     history = past.messages
     at = next((i for i in range(len(history) - 1, -1, -1) if history[i].text), None)
     if at is None or any(x.role != "assistant" for x in history[at:]):
         return None
-    found = said.get((at, history[at].text or ""))
-    if found is None or print_of(found[1].inputs or []) != past.print(at):
+    found = said.get((past.print(at), history[at].text or ""))
+    if found is None:
         return None
     found[1].was(Message("assistant", history[at].text, [r for x in history[at:] for r in x.requests]))
     return found[0]
