@@ -14,7 +14,7 @@ _NUMBER = re.compile(r" #(\d+)$")
 
 def number(node: Node) -> int | None:
     """Which step of its loop this is."""
-    hit = _NUMBER.search(node.span.name) if node.kind == LLM and " #" in node.span.name else None
+    hit = _NUMBER.search(node.span.name) if node.kind == LLM else None
     holder = node.parent.span.name if node.parent is not None and hit is not None else None
     return int(hit[1]) if hit is not None and holder in (None, node.span.name[: hit.start()]) else None
 
@@ -24,8 +24,11 @@ def lacks_steps(nodes: list[Node]) -> bool:
     asked for tools?"""
     loops: dict[bytes | None, dict[int, Node]] = {}
     for node in nodes:
-        if (told := number(node)) is not None and node.span.parent_span_id is not None:
+        numbered = node.kind == LLM and " #" in node.span.name
+        if numbered and (told := number(node)) is not None and node.span.parent_span_id is not None:
             loops.setdefault(node.span.parent_span_id, {})[told] = node
+    if not loops:
+        return False
     for steps in loops.values():
         last = steps[max(steps)]
         loop = last.parent
