@@ -33,6 +33,7 @@ from otelcov.runs.whole.endings import (
 )
 from otelcov.runs.whole.evidence import Evidence, worker
 from otelcov.runs.whole.lost_steps import below_what_is_lost, delegate_broke_unseen, ended_in_what_is_lost
+from otelcov.runs.whole.speakers import within_an_agent
 
 
 def boundaries(run: Evidence) -> tuple[list[str], list[str]]:
@@ -435,7 +436,7 @@ def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
         unknown |= {"max_steps", "cost_limit"}
     if last is not None and not (run.root.orphan and run.root.kind == LLM) and _left_at_another(run, last):
         unknown |= {"max_steps", "cost_limit"}
-    if last is not None and run.root.orphan and run.output is None and last.node.within(TOOL):
+    if last is not None and run.root.orphan and run.output is None and _in_a_loop_of_nobodys(last):
         unknown |= {"max_steps", "cost_limit"}  # who called that tool said nothing since, and what framed it is lost
     if not framed:
         unknown.add("error")
@@ -461,6 +462,11 @@ def _left_at_another(run: Evidence, last: ModelCall) -> bool:
     above = [c for c in run.calls if c is not last and not c.node.within(TOOL)]
     said = above[-1].text if above else ""
     return run.output is None or said is None or run.output.strip() in {(c.text or "").strip() for c in above} | {""}
+
+
+def _in_a_loop_of_nobodys(call: ModelCall) -> bool:
+    """Was a model asked in a tool, by no agent that anybody names?"""
+    return call.node.within(TOOL) and not within_an_agent(call)
 
 
 _ENOUGH = re.compile(r'"stop_reason": ?"Maximum number of ')
