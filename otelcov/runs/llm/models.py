@@ -141,7 +141,7 @@ def _overwritten(node: Node) -> bool:
     answer asks for ran inside it and it failed: a later call did. Of an answer that cannot be seen the time tells: a
     span that goes on after its tools as long as models take holds another call."""
     ran = [x for x in node.children if x.kind == TOOL]
-    if not ran or of_adk(node.span.scope) or number(node) is not None:  # each call holds the tools that it asked for
+    if not ran or number(node) is not None:  # each call holds the tools that it asked for
         return False
     if calls_functions(node.span.scope):
         return True  # Google's client runs tools only where it asks again
@@ -174,8 +174,9 @@ def _brought_back(call: ModelCall) -> bool:
 
 def _answered(call: ModelCall) -> bool:
     """Does its answer both ask for tools and say what came after them, in the time that models take? A step of Mastra's
-    lasts longer than its tools, and says its words before."""
-    if leaves_open(call.node.span.scope):
+    or ADK's lasts longer than its tools, and says its words before."""
+    span = call.node.span
+    if leaves_open(span.scope) or (of_adk(span.scope) and span.name == "call_llm"):
         return False
     ran = [x for x in call.node.children if x.kind == TOOL]
     asked, answered = min(x.start for x in ran) - call.node.start, call.node.end - max(x.end for x in ran)

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.runs.llm.model_call import ModelCall
+from otelcov.runs.rules.boundaries import limits
 from otelcov.runs.rules.habits import asks_a_model_in_each, is_a_turn
 from otelcov.runs.trace.tree import Node, failure
 
@@ -40,8 +41,10 @@ def failed_unheard(steps: Collection[Node]) -> bool:
 
 
 def _failed_where_others_asked(steps: Collection[Node]) -> bool:
-    """Did a step fail with nothing in it, as one of its name holds the call of a model? Its own failed, perhaps."""
-    failed = {_which(n) for n in steps if n.kind == CHAIN and not n.children and failure(n) is not None}
+    """Did a step fail with nothing in it, by no limit, as one of its name holds the call of a model? Its own failed,
+    perhaps."""
+    hollow = [(n, why) for n in steps if n.kind == CHAIN and not n.children and (why := failure(n)) is not None]
+    failed = {_which(n) for n, why in hollow if not limits(f"{why[0]}: {why[1]}")}
     if not failed:
         return False
     return any(n.kind == LLM and n.parent is not None and _which(n.parent) in failed for n in steps)

@@ -408,7 +408,8 @@ def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
         unknown |= {"max_steps", "cost_limit", "timeout"}
     if step_lost(run):
         unknown |= {"tool_failure", "tool_recovery", "repeated_call"}
-        unknown |= {"max_steps", "cost_limit"} if run.output is None else set()
+        failed = last is not None and last.error is not None  # which ends a run, and no limit does
+        unknown |= {"max_steps", "cost_limit"} if run.output is None and not failed else set()
     if run.muted or ended_in_what_is_lost(run) or answer_lost(run) or stopped_at_a_tool(run) or called_off(run):
         unknown |= {"error", "timeout", "rate_limit"}
     if ended_in_what_is_lost(run):
