@@ -136,8 +136,10 @@ def _unseen_requests(
         places[id(c.asked_by), c.position] = c
     own, known = 0, dict[int, ModelCall]()
     later = sum(at >= before for at, _ in said)
-    if i > 0 and not first and later > len(answered):  # an earlier request's are among them: those that came first
-        before, later = said[-len(answered)][0], len(answered)
+    if i > 0 and not first and later > len(answered):  # an earlier request's are among them, perhaps
+        asked = next((at for at in range(len(inputs) - 1, -1, -1) if _asks_of_user(inputs[at])), None)
+        before = said[-len(answered)][0] if asked is None else asked
+        later = sum(at >= before for at, _ in said)
     if later > len(answered):
         known = _by_place(inputs, thread[:i])
         known = known if 2 * len(known) > later else {}  # else it does not show who answered where
@@ -165,6 +167,10 @@ def _unseen_requests(
                 continue
             _add_request(request, asker, position, calls, by_id)
             places.setdefault((id(asker), position), calls[-1])
+
+
+def _asks_of_user(told: Message) -> bool:
+    return told.role == "user" and not told.results
 
 
 def _by_place(inputs: list[Message], thread: list[ModelCall]) -> dict[int, ModelCall]:
