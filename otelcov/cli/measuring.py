@@ -114,7 +114,8 @@ class Question:
     def observed(self, traced: bool = True) -> tuple[Observations, dict[str, int | None]]:
         """What the window's runs add up to: from sums that are kept, where the store is large enough for that. Without
         `traced` of one agent, too: of runs in which it took no step it is not told then when they were."""
-        return (None if traced else self._of_agent()) or self._kept() or self._partial()
+        alone = not traced and len(self.selection.agent) == 1 and not self.selection.model
+        return (self._of_agent() if alone else self._kept()) or self._partial()
 
     def by_agents(self, choices: Iterable[tuple[str, ...]]) -> dict[tuple[str, ...], Observations]:
         """What the runs of the sides that were asked for add up to where only the steps of some agents count, for each
@@ -158,8 +159,6 @@ class Question:
         return Seen(self, partial(runs, self.config, self.selection.agent), quality, runs)
 
     def _of_agent(self) -> tuple[Observations, dict[str, int | None]] | None:
-        if len(self.selection.agent) != 1 or self.selection.model:
-            return None
         from otelcov.coverage.agents import observed_of
 
         found = self.within(selection=replace(self.selection, agent=()))._kept()
