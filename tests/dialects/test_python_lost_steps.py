@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from tests.runs.requests import agent, chat, events, runs, span, tool
+from tests import captures
+from tests.runs.requests import agent, chat, events, frames, runs, span, text, tool
 
 _DSPY = "openinference.instrumentation.dspy"
 _ASKED = [{"role": "user", "parts": [{"type": "text", "content": "[[ ## question ## ]]\nWhere?\n\n"}]}]
@@ -209,3 +210,13 @@ def test_a_result_is_cut_where_spans_are_though_log_records_are_not():
         logs=[events((5, "gen_ai.choice", 5.5, {"content": words + "end."}), named=True)],
     )
     assert [c["result"] for c in run["tool_calls"]] == [None, None]
+
+
+def test_a_model_that_failed_last_met_no_limit_though_a_step_is_lost():
+    sent = [request for scenario in captures.packed("more", "strands--native") for request in scenario.requests]
+    found = [json.loads(line) for line in text(*frames(sent)).splitlines()]
+    failed = [run for run in found if run["llm_calls"] and run["llm_calls"][-1]["status"] == "error"]
+    assert len(failed) > 1
+    for run in failed:
+        assert "missing step" in run["incomplete"]
+        assert not {"max_steps", "cost_limit"} & {*run["boundaries_unknown"], *run["boundaries"]}

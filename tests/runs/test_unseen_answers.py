@@ -183,18 +183,25 @@ def test_what_an_agent_gave_that_a_tool_called_some_model_said(works, lost):
     assert ("missing step" in run["incomplete"]) == missing
 
 
-@pytest.mark.parametrize("lost", [True, False])
-def test_a_step_that_failed_empty_where_one_of_its_name_asked_a_model_lost_its_call(lost):
+@pytest.mark.parametrize(
+    ("lost", "why", "missing"),
+    [
+        (True, "The model fails.", True),
+        (False, "The model fails.", False),
+        (True, "Max number of llm calls limit of 1 exceeded", False),  # which kept it from being asked
+    ],
+)
+def test_a_step_that_failed_empty_where_one_of_its_name_asked_a_model_lost_its_call(lost, why, missing):
     """The error went through all that stood around it: nothing else tells that a model was asked."""
-    broke = {"error": "The model fails.", "scope": "openinference.instrumentation.langchain"}
+    broke = {"error": why, "scope": "openinference.instrumentation.langchain"}
     kind = {"openinference.span.kind": "CHAIN"}
     (run,) = runs(
         span(1, None, "planner", at=0, took=20, attributes={"openinference.span.kind": "AGENT"}, **broke),
         span(2, 1, "model", at=1, attributes=kind, scope="openinference.instrumentation.langchain"),
         chat(3, 2, [("c1", "ask_writer", {"task": "Write."})], "A poem!", at=1.2, took=0.5),
-        tool(4, 1, "ask_writer", call="c1", at=3, took=9, error="The model fails."),
+        tool(4, 1, "ask_writer", call="c1", at=3, took=9, error=why),
         span(5, 4, "writer", at=4, took=7, attributes={"openinference.span.kind": "AGENT"}, **broke),
         span(6, 5, "model", at=5, took=2, attributes=kind, **broke),
-        *(() if lost else [chat(7, 6, None, "Write.", at=5.2, took=0.5, error="The model fails.")]),
+        *(() if lost else [chat(7, 6, None, "Write.", at=5.2, took=0.5, error=why)]),
     )
-    assert ("missing step" in run["incomplete"]) == lost
+    assert ("missing step" in run["incomplete"]) == missing
