@@ -89,7 +89,7 @@ class _Stored:
         finally:
             runner.close()
         begun = dict(self._order.select("first", "begun").iter_rows())
-        return together(parts, lambda outline: begun[outline.first])
+        return together([hear([], metrics, self._there.config), *parts], lambda outline: begun[outline.first])
 
     def some(self, chosen: Collection[str] | None) -> Iterator[Sequence[Conversation]]:
         order = self._order

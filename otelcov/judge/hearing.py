@@ -52,7 +52,7 @@ class Talks(Protocol):
         ...
 
     def some(self, chosen: Collection[str] | None) -> Iterator[Sequence[Conversation]]:
-        """Those whose first runs were chosen (None: all) in order, a part at a time."""
+        """Those whose first runs were chosen (None: all), a part at a time."""
         ...
 
 

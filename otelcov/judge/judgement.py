@@ -139,7 +139,7 @@ async def _answers(
         of.setdefault(finding.run_id, []).append(finding)
     place = dict[str, int]()  # of each run's conversation among all
     for talks in asked.talks.some(chosen):
-        place |= {run: begun[talk.runs[0]] for talk in talks for run in talk.runs}
+        place |= {run: begun.get(talk.runs[0], len(begun)) for talk in talks for run in talk.runs}
         some = await answered(list(questions(talks, asked.metrics, settings)), client, settings)
         seen = [finding for talk in talks for run in talk.runs for finding in of.get(run, ())]
         for metric in asked.metrics:

@@ -94,6 +94,15 @@ def test_the_judgement_is_the_same(place, options, held):
     assert max(held[1:]) < held[0] / 2
 
 
+@pytest.mark.parametrize("options", [ASKED[0], ASKED[1], ASKED[2], ASKED[5]])
+def test_a_window_without_a_run_has_no_data(place, options, held):
+    empty = (*options, "--until", "2000-01-01")
+    whole = _asked(place, empty)
+    assert whole[1].get("result", "no_data") == "no_data"
+    _count(place)
+    assert _asked(place, empty) == whole
+
+
 def test_a_model_is_asked_the_same_whatever_is_held_at_a_time(place, held):
     asked = []
     for k in range(2):
