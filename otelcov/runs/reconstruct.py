@@ -24,6 +24,7 @@ from otelcov.runs.joining.sessions import STEPS
 from otelcov.runs.joining.told_again import Teller, of_services, tellers, told_again, twofold
 from otelcov.runs.rows import Columns, Row
 from otelcov.runs.shortcut.regular import regular
+from otelcov.runs.trace.beside_tools import put_in_tools
 from otelcov.runs.trace.inherited import inherit_errors
 from otelcov.runs.trace.spans import Side, Span, table, traces
 from otelcov.runs.trace.spans import rows as spans_of
@@ -284,7 +285,7 @@ def _trees(
     told of those that could not be read."""
     for spans in traces(spans_of(columns)):
         try:
-            trace = Trace(spans, side)
+            trace = Trace(spans, side, put_in_tools)
             name_agents(trace)
             lay_together(trace)
             inherit_errors(trace)

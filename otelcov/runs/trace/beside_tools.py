@@ -6,13 +6,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from otelcov.dialects.base import CHAIN, LLM, TOOL
 from otelcov.runs.content.jsontext import parse_json, to_json
-
-if TYPE_CHECKING:
-    from otelcov.runs.trace.tree import Node
+from otelcov.runs.trace.tree import Node
 
 _STEP = re.compile(r" #\d+$")
 _JITTER_NS = 2_000_000  # one of the two clocks tells whole milliseconds

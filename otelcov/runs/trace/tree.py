@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import takewhile
 
@@ -13,7 +13,6 @@ from otelcov.runs.content.jsontext import UNGIVEN
 from otelcov.runs.rules.boundaries import final
 from otelcov.runs.rules.called_off import says_called_off, thrown_to_call_off
 from otelcov.runs.rules.habits import stays_current
-from otelcov.runs.trace.beside_tools import put_in_tools
 from otelcov.runs.trace.spans import Side, Span
 
 # Names that instrumentations put where they know no agent (DIALECTS: otel-agents-v2, langgraph, CrewAI; Rig, OpenLIT).
@@ -148,11 +147,11 @@ def by_time(node: Node) -> tuple[int, int, int, bytes]:
 
 
 class Trace:
-    """One trace's nodes `by_time`; `roots` have no parent here."""
+    """One trace's nodes `by_time`; `roots` have no parent here. `place` puts some below others than their spans say."""
 
     __slots__ = ("nodes", "roots", "trace_id")
 
-    def __init__(self, spans: list[Span], side: Side) -> None:
+    def __init__(self, spans: list[Span], side: Side, place: Callable[[list[Node]], None]) -> None:
         self.trace_id = spans[0].trace_id
         self.nodes = [Node(s, side) for s in spans]
         by_id = {n.span.span_id: n for n in self.nodes}
@@ -172,7 +171,7 @@ class Trace:
         for node in self.nodes:
             if node.parent is not None and node.start > node.parent.end:
                 _after_its_parent(node, node.parent)
-        put_in_tools(self.nodes)
+        place(self.nodes)
         self.roots = [n for n in self.nodes if n.parent is None]
         if len({s.service for s in spans}) > 1:
             for root in self.roots:
