@@ -163,7 +163,7 @@ def test_more_evidence_never_lowers_coverage_of_a_declared_universe(
 
 
 @pytest.mark.full
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 @given(some_runs(), st.sampled_from(["planner", "worker", "x", "nobody"]))
 def test_one_agents_part_of_the_sums_is_what_its_steps_alone_add_up_to(runs: list[dict[str, Any]], agent: str) -> None:
     alone, part = partial(frame(*runs), CONFIG, [agent]), observed_of(observed(runs), agent)

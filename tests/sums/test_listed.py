@@ -245,12 +245,21 @@ def test_alerts_see_the_same_before_and_after_the_count(store, monkeypatch, choi
     assert checked() == before
 
 
-@pytest.mark.parametrize("options", [["--agent", "worker"], ["--agent", "worker", "--side", "production"]])
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--side", "production"],
+        *(pytest.param(more, marks=pytest.mark.full) for more in ([], ["--service", "back-office"])),
+    ],
+)
 def test_of_one_agent_sums_tell_without_a_look_at_the_runs(store, tmp_path, monkeypatch, options):
     store.commit(bodies())
     (tmp_path / "gate.yaml").write_text(GATE)
     shared = ["--store", store.path, "--since", "all", "--now", LATER]
-    commands = [["report", "--format", "json", *options, *shared], ["gate", str(tmp_path / "gate.yaml"), *shared]]
+    commands = [
+        ["report", "--format", "json", "--agent", "worker", *options, *shared],
+        ["gate", str(tmp_path / "gate.yaml"), *shared],
+    ]
 
     def outputs() -> list[str]:
         return [CliRunner().invoke(app, command).output for command in commands]
