@@ -145,41 +145,30 @@ def _came(id, text):
     return _part("tool", type="tool_call_response", id=id, response=text)
 
 
+def _with_a_digger(words, first):
+    """Both agents say these words before they ask; `first` is what the caller's first answer tells of them."""
+    dig = [_words("user", "dig here")]
+    own = [_words("assistant", words), _asked_for("s1", "look", x=1), _came("s1", "fine")]
+    both = [_asked_for("c1", "ask_digger", task="dig here"), _asked_for("c2", "look", x=2)]
+    asked = [_words("user", "go"), own[0], *both, _came("c1", "Dug."), _came("c2", "fine")]
+    (run,) = runs(
+        chat(1, None, *first, asked="go", trace=1, at=0),
+        chat(2, None, words, asked=dig, trace=2, at=2),
+        chat(3, None, "Dug.", asked=[*dig, *own], trace=3, at=4),
+        chat(4, None, "All done.", asked=asked, trace=4, at=6),
+    )
+    return run
+
+
 def test_those_who_say_the_same_before_they_ask_are_told_apart_by_what_they_were_asked():
     """Each call in a trace of its own, and of each answer its text alone: what was asked for beside that stands in
     later inputs, a message each."""
-    check, dig = "Let me check.", [_words("user", "dig here")]
-    own = [_words("assistant", check), _asked_for("s1", "look", x=1), _came("s1", "fine")]
-    both = [_asked_for("c1", "ask_digger", task="dig here"), _asked_for("c2", "look", x=2)]
-    (run,) = runs(
-        chat(1, None, check, asked="go", trace=1, at=0),
-        chat(2, None, check, asked=dig, trace=2, at=2),
-        chat(3, None, "Dug.", asked=[*dig, *own], trace=3, at=4),
-        chat(
-            *(4, None, "All done."),
-            asked=[_words("user", "go"), own[0], *both, _came("c1", "Dug."), _came("c2", "fine")],
-            trace=4,
-            at=6,
-        ),
-    )
+    run = _with_a_digger("Let me check.", ("Let me check.",))
     assert (run["input"], run["output"], len(run["llm_calls"])) == ("go", "All done.", 4)
     assert sorted(c["name"] for c in run["tool_calls"]) == ["look", "look"]
     assert [d["tool"] for d in run["delegations"]] == ["ask_digger"]
 
 
 def test_whom_an_answer_of_which_nothing_is_told_called_is_told_by_all_that_it_asked_for_at_once():
-    dig = [_words("user", "dig here")]
-    own = [_words("assistant", "Hm."), _asked_for("s1", "look", x=1), _came("s1", "fine")]
-    both = [_asked_for("c1", "ask_digger", task="dig here"), _asked_for("c2", "look", x=2)]
-    (run,) = runs(
-        chat(1, None, asked="go", trace=1, at=0),
-        chat(2, None, "Hm.", asked=dig, trace=2, at=2),
-        chat(3, None, "Dug.", asked=[*dig, *own], trace=3, at=4),
-        chat(
-            *(4, None, "All done."),
-            asked=[_words("user", "go"), own[0], *both, _came("c1", "Dug."), _came("c2", "fine")],
-            trace=4,
-            at=6,
-        ),
-    )
+    run = _with_a_digger("Hm.", ())
     assert (run["input"], run["output"], len(run["llm_calls"])) == ("go", "All done.", 4)

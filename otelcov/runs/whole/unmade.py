@@ -83,8 +83,8 @@ def _wants(request: Request) -> tuple[str, str]:
 
 
 def given(arguments: object) -> str:
-    given, text = arguments_of(arguments)
-    return to_json(given) if text is None else text
+    told, text = arguments_of(arguments)
+    return to_json(told) if text is None else text
 
 
 def _hands_back(request: Request) -> bool:
