@@ -42,6 +42,17 @@ def test_a_step_that_put_out_what_a_model_said_misses_its_model(lost):
     assert ("missing step" in run["incomplete"]) == lost
 
 
+@pytest.mark.parametrize("lost", [True, False])
+def test_a_call_in_a_trace_of_its_own_that_was_shown_what_nobody_asked_for_misses_who_asked(lost):
+    """A trace a call, of which the first was not sampled."""
+    words = {"role": "user", "parts": [{"type": "text", "content": "Is it blue?"}]}
+    asked = {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "look", "arguments": {}}]}
+    told = {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "result": "blue"}]}
+    first = [] if lost else [chat(1, None, [("c1", "look", {})], [words])]
+    (run,) = runs(*first, chat(2, None, "It is blue.", [words, asked, told], trace=2, at=3))
+    assert ("missing step" in run["incomplete"], [t["name"] for t in run["tool_calls"]]) == (lost, ["look"][lost:])
+
+
 def test_a_tool_that_asks_an_agent_whose_only_model_is_lost_is_a_delegation():
     (run,) = runs(
         agent(1, "planner", took=9),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from otelcov.dialects.base import AGENT
+from otelcov.dialects.base import AGENT, LLM
 from otelcov.runs.content.chat import Message, Request
 from otelcov.runs.content.jsontext import to_json
 from otelcov.runs.content.messages import messages_of
@@ -38,7 +38,8 @@ def asked_by_nobody(run: Evidence) -> list[Request]:
     unmade += [_not_made(answers, ids, calls) for answers in _put_out_unseen(run.nodes, ids)]
     if not any(unmade):
         return []
-    begun = f"{root.span.input} {root.input_messages}"
+    # What a call that stands alone was shown is its own, not what a run began with.
+    begun = "" if root.kind == LLM else f"{root.span.input} {root.input_messages}"
     if any(id in begun for id in ids):
         begun = ""  # LiteLLM lays what it sends on what is around it
     answers = (requests for some in unmade for requests in some)
