@@ -75,7 +75,7 @@ from otelcov.runs.whole.quality import quality
 from otelcov.runs.whole.speakers import of_a_delegate
 from otelcov.runs.whole.states import states
 from otelcov.runs.whole.unknowns import NO_ROOT
-from otelcov.runs.whole.unmade import asked_by_nobody
+from otelcov.runs.whole.unmade import asked_by_nobody, broke_off, left_waiting
 from otelcov.runs.whole.unsaid import answered_unsaid
 from otelcov.runs.whole.visible import answered_in_one_span, tools_visible
 
@@ -306,8 +306,9 @@ def _last_unseen(run: Evidence, work: _Work, ended: str, seen: Collection[str]) 
     if ended == "error":
         return broke_unseen(run, work.handed, seen)
     if ended == "ok":
-        return answered_unseen(run)
+        return answered_unseen(run) or left_waiting(run.calls)
     pending = run.last is not None and any(r.name not in work.ways for r in run.last.requests)
+    pending = pending or left_waiting(run.calls, handing=True)
     return pending or ended_in_what_is_lost(run) or broke_uncounted(run)
 
 
@@ -340,7 +341,7 @@ def _not_told(run: Evidence, agents: list[str], handed: list[Delegation], unmade
     lost = step_lost(run) or asker_lost(run, handed) or answer_lost(run, handed) or ended_on_words(run)
     lost = lost or unmade or ran_unasked(run) or noted_unseen(run) or any(map(asked_no_model, run.nodes))
     lost = lost or gave_answer_unseen(run.nodes, calls) or answered_unsaid(run) or lacks_steps(run.nodes)
-    lost = lost or failed_unheard(run.nodes) or delegate_broke_unseen(run)
+    lost = lost or failed_unheard(run.nodes) or delegate_broke_unseen(run) or broke_off(calls)
     if lost or (calls and any(map(used_unseen, run.nodes))):
         incomplete.add("missing step")
     if not agents and (calls or run.tools):

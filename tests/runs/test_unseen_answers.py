@@ -53,6 +53,36 @@ def test_a_call_in_a_trace_of_its_own_that_was_shown_what_nobody_asked_for_misse
     assert ("missing step" in run["incomplete"], [t["name"] for t in run["tool_calls"]]) == (lost, ["look"][lost:])
 
 
+@pytest.mark.parametrize("lost", [1, 0, 4, 5, 2, 3])
+def test_a_call_of_two_that_each_keep_a_history_in_traces_of_their_own_is_missed(lost):
+    """A program that lets a second loop of its own work, told a trace a call; the last of them is `lost` 5."""
+
+    def asks(id, name):
+        return {"role": "assistant", "parts": [{"type": "tool_call", "id": id, "name": name, "arguments": {}}]}
+
+    def told(id, result):
+        return {"role": "tool", "parts": [{"type": "tool_call_response", "id": id, "result": result}]}
+
+    def words(role, text):
+        return {"role": role, "parts": [{"type": "text", "content": text}]}
+
+    first = [words("system", "Plan."), words("user", "Write a poem.")]
+    other = [words("system", "Write."), words("user", "A poem, please.")]
+    again = [*other, asks("c2", "rhyme"), told("c2", "rose")]
+    in_the_end = [*first, asks("c1", "ask_writer"), told("c1", "Rose, nose.")]
+    sent = [
+        chat(1, None, [("c1", "ask_writer", {})], first),
+        chat(2, None, [("c2", "rhyme", {})], other, trace=2, at=2),
+        chat(3, None, [("c3", "rhyme", {})], again, trace=3, at=4),
+        chat(4, None, "Rose, nose.", [*again, asks("c3", "rhyme"), told("c3", "nose")], trace=4, at=6),
+        chat(5, None, "Here: rose, nose.", in_the_end, trace=5, at=8),
+    ]
+    found = runs(*(s for at, s in enumerate(sent) if at != lost))
+    calls = sum(len(r["llm_calls"]) for r in found)
+    said = {"missing step", "what came last is not visible"}
+    assert (calls, any(said & set(r["incomplete"]) for r in found)) == (5 - (lost < 5), lost < 5)
+
+
 def test_a_tool_that_asks_an_agent_whose_only_model_is_lost_is_a_delegation():
     (run,) = runs(
         agent(1, "planner", took=9),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
+from itertools import accumulate, takewhile
 
 from otelcov.dialects.base import AGENT, LLM
 from otelcov.runs.content.chat import Message, Request
@@ -32,9 +34,10 @@ def asked_by_nobody(run: Evidence) -> list[Request]:
     newest: dict[int, ModelCall] = {}  # of each agent, each time it is called
     for call in reversed(calls):
         key = id(worker(call) or call.node.parent)
-        if key not in newest and call.inputs:
+        if key not in newest and not _alone(call) and call.inputs:
             newest[key] = call
-    unmade = [_not_made(_asking_since(c.inputs or [], len(c.inputs or [])), ids, calls) for c in newest.values()]
+    last = [*newest.values(), *(talk[-1] for talk in _talks(calls))]
+    unmade = [_not_made(_asking_since(c.inputs or [], len(c.inputs or [])), ids, calls) for c in last]
     unmade += [_not_made(answers, ids, calls) for answers in _put_out_unseen(run.nodes, ids)]
     if not any(unmade):
         return []
@@ -44,6 +47,56 @@ def asked_by_nobody(run: Evidence) -> list[Request]:
         begun = ""  # LiteLLM lays what it sends on what is around it
     answers = (requests for some in unmade for requests in some)
     return [r for x in answers if not any(_hands_back(r) or (r.id and r.id in begun) for r in x) for r in x]
+
+
+def broke_off(calls: list[ModelCall]) -> bool:
+    """Did a conversation of calls in traces of their own end on a request of tools, while one that had begun before
+    went on? The answer to what came of them was asked for, and its trace is lost."""
+    talks = sorted(_talks(calls), key=lambda talk: talk[0].start)
+    begun = [talk[0].start for talk in talks]
+    went_on = list(accumulate((talk[-1].start for talk in talks), max))
+    waiting = (call.start for call in _waiting(talks))
+    return any((at := bisect_left(begun, start)) > 0 and went_on[at - 1] > start for start in waiting)
+
+
+def left_waiting(calls: list[ModelCall], handing: bool = False) -> bool:
+    """Did a conversation of calls in traces of their own end on a request of tools, and another, of whoever did that
+    work, end the run? Who hands over needs no answer, and counts only if asked for (`handing`)."""
+    talks = _talks(calls)
+    last = max((talk[-1].start for talk in talks), default=0)
+    return any(call.start < last for call in _waiting(talks, handing))
+
+
+def _waiting(talks: list[list[ModelCall]], handing: bool = False) -> Iterator[ModelCall]:
+    """The calls that end one of several on a request, those that hand over among them or not."""
+    for talk in talks if len(talks) > 1 else ():
+        if talk[-1].requests and (handing or not any(transfers(r.name) for r in talk[-1].requests)):
+            yield talk[-1]
+
+
+def _talks(calls: Iterable[ModelCall]) -> list[list[ModelCall]]:
+    """The conversations of calls in traces of their own: alike in how what they were shown begins, anew where no more
+    of it is shown than before."""
+    talks: list[list[ModelCall]] = []
+    going: dict[tuple[tuple[str, str | None], ...], list[ModelCall]] = {}
+    for call in calls:
+        shown = _alone(call) and call.inputs
+        if not shown:
+            continue
+        before = takewhile(lambda m: m.role not in ("assistant", "tool"), shown)
+        began = tuple(dict.fromkeys((m.role, m.text) for m in before))  # some tell it again, right behind (OpenLIT)
+        talk = going.get(began)
+        if talk is None or len(shown) <= len(talk[-1].inputs or []):
+            talk = going[began] = []
+            talks.append(talk)
+        talk.append(call)
+    return talks
+
+
+def _alone(call: ModelCall) -> bool:
+    """Is a call in a trace of its own?"""
+    outermost = call.layers[-1]
+    return outermost.parent is None and not outermost.orphan
 
 
 def _put_out_unseen(nodes: Iterable[Node], ids: set[str]) -> Iterator[list[list[Request]]]:
