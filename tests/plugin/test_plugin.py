@@ -51,7 +51,8 @@ def session(folder: Path, *options: str, tests: str = TESTS, **more: str) -> sub
     (folder / "otelcov.toml").write_text("[coverage]\nboundaries = []\n")
     (folder / "pytest.ini").write_text("[pytest]\nfilterwarnings = error\n")
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("OTELCOV_", "OTEL_", "PYTEST"))}
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options]
+    left_out = ("-p", "no:cacheprovider", "-p", "no:langsmith_plugin")  # the latter costs each session a second
+    command = [sys.executable, "-m", "pytest", "-q", *left_out, *options]
     return subprocess.run(
         command, cwd=folder, capture_output=True, text=True, env=clean | more, check=False, timeout=120
     )

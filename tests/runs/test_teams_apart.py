@@ -7,6 +7,7 @@ import itertools
 import json
 import random
 from collections import Counter, defaultdict
+from functools import cache
 
 import pytest
 
@@ -19,7 +20,6 @@ from tests.runs.requests import request
 from tests.runs.teams import Telling, tellings
 
 _TOLD = {"agents": "none", "twice": "nothing", "root": "a step", "below": "its caller"}
-_EVERY = [(course, way) for course, way in tellings() if all(way[key] == told for key, told in _TOLD.items())]
 _OTHER = 500_000  # the number of the other request beside the first
 _ELSE = (*("Be a |Act as a ", "one|eins", "two|zwei", "three|drei", "none|nichts", '"it"|"es"', "A text.|Ein Text."),)
 _ELSE += (*("Done.|Fertig.", "Good.|Gut.", "Read.|Gelesen.", "Result of|Outcome of", "no such|no kind of"),)
@@ -31,6 +31,11 @@ BESIDE = {
 }
 TELLS = ("conversations", "nothing", "ids that count in each answer")
 _UNTOLD = ("a tool of another name", "an agent of two words")  # by no more than a tool's name, if agents have none
+
+
+@cache
+def _every():
+    return [(course, way) for course, way in tellings() if all(way[key] == told for key, told in _TOLD.items())]
 
 
 def _steps(telling: Telling, conversation: str | None, named: bool, other=(), counted=False):
@@ -98,7 +103,7 @@ def _wrong(some, tells, beside, named):
 
 def _some(tells, named, seed, count):
     texts = ("all", "histories", "answers") if tells == "conversations" and named else ("all", "histories")
-    every = [(course, way) for course, way in _EVERY if way["texts"] in texts and (named or course not in _UNTOLD)]
+    every = [(course, way) for course, way in _every() if way["texts"] in texts and (named or course not in _UNTOLD)]
     if tells == TELLS[2]:  # of which answers tell, and a hand-over's is not told of two at once
         every = [(c, way) for c, way in every if (way["ids"], way["texts"], way["handed"]) == ("all", "all", "whole")]
     some = random.Random(seed).sample(every, min(count, len(every)))
@@ -118,5 +123,5 @@ def test_some_requests_whose_steps_are_traces_of_their_own(tells, beside):
 @pytest.mark.parametrize("beside", BESIDE)
 @pytest.mark.parametrize("named", [True, False])
 def test_requests_whose_steps_are_traces_of_their_own(tells, beside, named):
-    assert len(_EVERY) > 900
+    assert len(_every()) > 900
     assert _wrong(_some(tells, named, 2, 1_000), tells, beside, named) == {}
