@@ -6,9 +6,10 @@ from collections.abc import Collection
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.runs.agents.charge import broke_off, top_agents
-from otelcov.runs.llm.model_call import ModelCall
+from otelcov.runs.llm.model_call import ModelCall, finish_reason
 from otelcov.runs.llm.models import OVERWRITTEN
 from otelcov.runs.llm.reasons import reasons_told
+from otelcov.runs.rules.answers import says_why
 from otelcov.runs.rules.habits import throws_to_models
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.trace.tree import Node, failure
@@ -83,12 +84,20 @@ def _threw(run: Evidence) -> list[ToolCall]:
         return []
     if any("interrupt" in reasons_told(n) for n in run.last.node.ancestors()):
         return []  # what else was asked for waits
+    if any(map(_says_that_it_ended, run.last.node.ancestors())):
+        return []
     if run.last.overwrites or any(n.kind == OVERWRITTEN and n.end > run.last.end for n in run.nodes):
         return []
     threw = [t for t, o in run.done if o.error_kind == "hard" and t.asked_by is run.last and not _caught(t)]
     threw = [t for t in threw if not goes_to_the_model(t)]
     agent = worker(run.last)  # of a graph whose root is lost, perhaps a node beside that of its tools
     return [t for t in threw if not (run.root.orphan and t.nodes) or agent in t.nodes[0].ancestors()]
+
+
+def _says_that_it_ended(node: Node) -> bool:
+    """Is this a loop that says why it ended, and did not fail? What its tools throw, its models are told."""
+    why = finish_reason(node.span.finish) if says_why(node.span.scope, node.span.name) else None
+    return why is not None and failure(node) is None
 
 
 def _went_on(run: Evidence, threw: list[ToolCall]) -> bool:
