@@ -41,7 +41,7 @@ from otelcov.runs.trace.tree import Node
 from otelcov.runs.whole.answer_text import output_text
 from otelcov.runs.whole.asked_text import input_text, made_blank, of_a_manager
 from otelcov.runs.whole.at_work import containers, perhaps_called, shown, torn_off, used_unseen
-from otelcov.runs.whole.called_off import broke_uncounted
+from otelcov.runs.whole.called_off import broke_uncounted, delegate_broke_unsaid
 from otelcov.runs.whole.cut_values import limit_of_spans, value_limit
 from otelcov.runs.whole.deaths import died_in_a_later_trace
 from otelcov.runs.whole.endings import asked_unseen, status
@@ -341,8 +341,8 @@ def _not_told(run: Evidence, agents: list[str], handed: list[Delegation], unmade
     lost = step_lost(run) or asker_lost(run, handed) or answer_lost(run, handed) or ended_on_words(run)
     lost = lost or unmade or ran_unasked(run) or noted_unseen(run) or any(map(asked_no_model, run.nodes))
     lost = lost or gave_answer_unseen(run.nodes, calls) or answered_unsaid(run) or lacks_steps(run.nodes)
-    lost = lost or failed_unheard(run.nodes) or delegate_broke_unseen(run) or broke_off(calls)
-    if lost or (calls and any(map(used_unseen, run.nodes))):
+    lost = lost or failed_unheard(run.nodes) or delegate_broke_unseen(run) or delegate_broke_unsaid(run)
+    if lost or broke_off(calls) or (calls and any(map(used_unseen, run.nodes))):
         incomplete.add("missing step")
     if not agents and (calls or run.tools):
         incomplete.add("no agent name")

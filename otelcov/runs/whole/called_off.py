@@ -57,10 +57,21 @@ def broke_uncounted(run: Evidence) -> bool:
     told? A step came then that broke off, and nobody tells of it (Langfuse, of streams of the AI SDK 7)."""
     loops = [n for n in (run.root, *top_agents(run.root)) if n.span.scope == _AI and says_why(_AI, n.span.name)]
     newest = max(loops, key=lambda n: n.end, default=None)
-    if newest is None or newest.orphan or failure(newest) is not None or not asks(finish_reason(newest.span.finish)):
+    return newest is not None and _uncounted(newest, run)
+
+
+@once
+def delegate_broke_unsaid(run: Evidence) -> bool:
+    """The same, of a loop that a tool called: or one that does not say why it ended. Its run may well go on."""
+    loops = [n for n in run.nodes if n.span.scope == _AI and says_why(_AI, n.span.name) and n.within(TOOL)]
+    return any(not n.span.dropped and (ended_unsaid(n) or _uncounted(n, run)) for n in loops)
+
+
+def _uncounted(loop: Node, run: Evidence) -> bool:
+    if loop.orphan or failure(loop) is not None or not asks(finish_reason(loop.span.finish)):
         return False
     counted = any(c.input_tokens is not None or c.node.span.dropped for c in run.calls)
-    return newest.span.input_tokens is None and newest.span.output_tokens is None and counted
+    return loop.span.input_tokens is None and loop.span.output_tokens is None and counted
 
 
 _AI = "gen_ai"  # as the AI SDK names itself from 7 on

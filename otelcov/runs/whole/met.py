@@ -21,7 +21,7 @@ from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import Outcome
 from otelcov.runs.trace.tree import Node, control_flow, exceptions, failure, spelling
 from otelcov.runs.whole.answer_text import agent_said, told_as_object
-from otelcov.runs.whole.called_off import called_off
+from otelcov.runs.whole.called_off import called_off, delegate_broke_unsaid
 from otelcov.runs.whole.deaths import answer_lost, died_at_first, died_in_a_step, died_in_a_tool
 from otelcov.runs.whole.endings import (
     asked_for_nobodys,
@@ -402,7 +402,7 @@ def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
     unnamed = any(_unnamed(run, n) for n in run.nodes)
     if unnamed or asked_for_nobodys(run) or stopped_unheard(run) or unwatched(run):
         unknown.add("error")
-    if any(map(failed_unasked_model, run.nodes)) or delegate_broke_unseen(run):
+    if any(map(failed_unasked_model, run.nodes)) or delegate_broke_unseen(run) or delegate_broke_unsaid(run):
         unknown |= {"error", "timeout", "rate_limit"}
     if unnamed or limits_hidden(run):
         unknown |= {"max_steps", "cost_limit", "timeout"}
