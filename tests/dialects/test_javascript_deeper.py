@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.dialects.test_tanstack import _APP, _GO, _loop, _said, _step, _tool
 from tests.runs.requests import agent, chat, runs, tool
 
 _LOOP = {"scope": "gen_ai"}  # the AI SDK 7
@@ -45,3 +46,28 @@ def test_a_loop_below_a_tool_that_counts_nothing_broke_in_a_step_of_which_nobody
     assert (run["status"], run["output"]) == ("ok", "Done.")
     assert ("missing step" in run["incomplete"]) == lost
     assert ({"error", "rate_limit"} <= set(run["boundaries_unknown"])) == lost
+
+
+def _events(heard, answer, *back):
+    told = [(f"gen_ai.{m['role']}.message", {"content": m["content"]}) for m in heard]
+    came = [("gen_ai.tool.message", {"content": text, "tool_call_id": call}) for call, text in back]
+    return {"events": [*told, ("gen_ai.choice", {"content": answer}), *came]}
+
+
+def test_what_came_back_for_an_answer_is_no_part_of_what_its_model_was_told():
+    """TanStack AI tells both by events of one span, and leaves empty results out of the next input."""
+    first = [*_GO, *_said("assistant", "Well."), *_said("tool", "null")]
+    then = [*first, *_said("assistant", "And?"), *_said("tool", "null")]
+    (run,) = runs(
+        _APP,
+        _loop(2, 1, 18, "go", "All done.", 4),
+        _step(3, 2, 0, 1, 3, _GO, "Well.", "tool_calls", **_events(_GO, "Well.", ("call_4", "null"))),
+        _tool(4, 3, "count", 2, 0.5, {"e": 1}, "null"),
+        _step(5, 2, 1, 5, 3, first, "And?", "tool_calls", **_events(first, "And?", ("call_6", ""), ("call_7", "null"))),
+        _tool(6, 5, "look", 6, 0.5, {"x": 1}, ""),
+        _tool(7, 5, "look", 7, 0.5, {"x": 1}, "null"),
+        _step(8, 2, 2, 9, 3, then, "So?", "tool_calls", **_events(then, "So?", ("call_9", ""))),
+        _tool(9, 8, "count", 10, 0.5, {"e": 2}, ""),
+        _step(10, 2, 3, 13, 3, [*then, *_said("assistant", "So?")], "All done."),
+    )
+    assert [c["result"] for c in run["tool_calls"] if c["name"] == "look"] == [None, None]

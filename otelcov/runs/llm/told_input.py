@@ -131,6 +131,9 @@ def _first_told(layers: list[Node]) -> Input:
         events = node.side.events.get(span.row)
         if events:
             found = event_inputs(events)
+            before = _told_before(found, node)
+            if before is not None:
+                return Input(before)
             if found:
                 return Input(found, unordered(layers))
         raw = node.input_messages
@@ -145,6 +148,16 @@ def _first_told(layers: list[Node]) -> Input:
                 as_text = input_as_text(span.scope) and may_be_response(span.response_id)
                 return Input(opened(read) if as_text else read)
     return Input(None)
+
+
+def _told_before(found: list[Message], node: Node) -> list[Message] | None:
+    """An input's attribute, where events go on with what was answered and what came back for that (TanStack AI)."""
+    raw, last = node.input_messages, found[-1] if found else None
+    if not raw or last is None or last.role != "tool" or all(x.role != "assistant" for x in found):
+        return None
+    told = parsed(raw)
+    at = len(told) if told else 0
+    return told if 0 < at < len(found) and found[at].role == "assistant" else None
 
 
 def _by_number(node: Node, pairs: list[tuple[str, Value]]) -> Input | None:
