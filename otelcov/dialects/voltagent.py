@@ -16,10 +16,23 @@ from otelcov.dialects.base import (
     as_message,
     first,
     span_name,
-    value,
 )
 
-_ENTITY, _TYPE = pl.col("entity.type"), pl.col("span.type")
+_ENTITY = pl.col("entity.type")
+# At a limit of attributes the type is lost of what tells much of who called it; the name says the same.
+_TYPE = pl.coalesce(
+    [pl.col("span.type"), span_name(r"^(tool)\.execution:"), span_name(r"^(llm):"), span_name(r"^(memory)\.")]
+)
+_KINDS = {
+    "tool": TOOL,
+    "llm": CHAIN,
+    "agent": CHAIN,
+    "scorer": EVALUATION,
+    **dict.fromkeys(
+        ("memory", "retriever", "embedding", "vector", "guardrail", "middleware", "summary"),
+        OTHER,
+    ),
+}
 _AGENTS = _ENTITY == "agent"
 _TOOL = _AGENTS & (_TYPE == "tool")
 _ROOT = _AGENTS & _TYPE.is_null()
@@ -63,20 +76,7 @@ VOLTAGENT = Dialect(
     .then(
         pl.coalesce(
             [
-                value(
-                    "span.type",
-                    tool=TOOL,
-                    llm=CHAIN,
-                    agent=CHAIN,
-                    memory=OTHER,
-                    retriever=OTHER,
-                    embedding=OTHER,
-                    vector=OTHER,
-                    guardrail=OTHER,
-                    middleware=OTHER,
-                    summary=OTHER,
-                    scorer=EVALUATION,
-                ),
+                _TYPE.replace_strict(_KINDS, default=None, return_dtype=pl.String),
                 pl.lit(CHAIN),
             ]
         )

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.dialects.test_tanstack import _APP, _GO, _loop, _said, _step, _tool
-from tests.runs.requests import agent, chat, runs, tool
+from tests.runs.requests import agent, chat, runs, span, tool
 
 _LOOP = {"scope": "gen_ai"}  # the AI SDK 7
 _USED = {"gen_ai.usage.input_tokens": 10, "gen_ai.usage.output_tokens": 2}
@@ -71,3 +71,19 @@ def test_what_came_back_for_an_answer_is_no_part_of_what_its_model_was_told():
         _step(10, 2, 3, 13, 3, [*then, *_said("assistant", "So?")], "All done."),
     )
     assert [c["result"] for c in run["tool_calls"] if c["name"] == "look"] == [None, None]
+
+
+def _volt(id, parent, name, at, took=1, **more):
+    told = {"entity.type": "agent", "entity.name": "planner"} | more.pop("attributes", {})
+    return span(id, parent, name, at=at, took=took, scope="@voltagent/core", attributes=told, **more)
+
+
+def test_a_name_tells_what_a_span_of_voltagents_is_whose_type_was_dropped():
+    asked = {"input": "go", "agent.state": "completed", "ai.response.finish_reason": "stop", "output": "done"}
+    (run,) = runs(
+        _volt(1, None, "planner", 0, 9, attributes=asked),
+        _volt(2, 1, "tool.execution:look", 2, error="boom", dropped=9),
+        _volt(3, 1, "memory.write", 4, error="full", dropped=9),
+    )
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("look", "error")]
+    assert run["boundaries"] == ["tool_failure"]
