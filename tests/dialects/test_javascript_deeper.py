@@ -87,3 +87,21 @@ def test_a_name_tells_what_a_span_of_voltagents_is_whose_type_was_dropped():
     )
     assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("look", "error")]
     assert run["boundaries"] == ["tool_failure"]
+
+
+def _frame(id, parent, name, kind, at, took, **told):
+    told = {"traceloop.span.kind": kind, "traceloop.entity.name": name} | told
+    return span(id, parent, f"{name}.{kind}", at=at, took=took, scope="@traceloop/node-server-sdk", attributes=told)
+
+
+def test_what_ran_in_a_function_that_is_not_told_may_have_failed_as_that_threw():
+    """Traceloop for JavaScript never ends the span of one that threw."""
+    told = [
+        _frame(1, None, "main", "workflow", 0, 20),
+        chat(2, 1, _asks("look", "c1"), "go", at=1),
+        _frame(3, 1, "look", "tool", 3, 9),
+        chat(5, 4, _asks("dig", "c2"), "dig", at=4, scope="@traceloop/instrumentation-openai"),
+        chat(6, 1, "Done.", "go", at=14),
+    ]
+    whole, part = runs(*told[:3], told[-1]), runs(*told)
+    assert [{"error", "rate_limit"} <= set(run["boundaries_unknown"]) for run in (*whole, *part)] == [False, True]

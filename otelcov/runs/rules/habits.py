@@ -193,6 +193,12 @@ def loses_steps(scope: str, name: str) -> bool:
     return scope == "opentelemetry.instrumentation.llamaindex" and _STEP.fullmatch(name) is not None
 
 
+def leaves_out_what_threw(scope: str) -> bool:
+    """Is a function that threw never told here, so that what ran in it has lost what was around it (Traceloop for
+    JavaScript)?"""
+    return scope.startswith("@traceloop/")
+
+
 def noted_late(scope: str) -> bool:
     """Does this tell what a call was once it was answered, and no error (Google's ADK for JavaScript, Splunk's of
     OpenAI's agents)?"""

@@ -15,7 +15,7 @@ from otelcov.runs.llm.unseen_answers import failed_unasked_model
 from otelcov.runs.rules import boundaries as b
 from otelcov.runs.rules.answers import asks_once_more
 from otelcov.runs.rules.boundaries import asks
-from otelcov.runs.rules.habits import raises_at_limits, stops_at_tools
+from otelcov.runs.rules.habits import leaves_out_what_threw, raises_at_limits, stops_at_tools
 from otelcov.runs.rules.handovers import transfers
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import Outcome
@@ -404,6 +404,8 @@ def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
         unknown.add("error")
     if any(map(failed_unasked_model, run.nodes)) or delegate_broke_unseen(run) or delegate_broke_unsaid(run):
         unknown |= {"error", "timeout", "rate_limit"}
+    if any(n.orphan and leaves_out_what_threw(n.span.scope) for n in run.nodes):
+        unknown |= {"error", "timeout", "rate_limit"} | ({"max_steps", "cost_limit"} if run.root.orphan else set())
     if unnamed or limits_hidden(run):
         unknown |= {"max_steps", "cost_limit", "timeout"}
     if step_lost(run):
