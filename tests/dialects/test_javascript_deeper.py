@@ -105,3 +105,27 @@ def test_what_ran_in_a_function_that_is_not_told_may_have_failed_as_that_threw()
     ]
     whole, part = runs(*told[:3], told[-1]), runs(*told)
     assert [{"error", "rate_limit"} <= set(run["boundaries_unknown"]) for run in (*whole, *part)] == [False, True]
+
+
+def test_a_way_to_an_agent_is_one_whoever_took_it():
+    """Another agent took it in vain, and neither has a span of the tool."""
+    back = [
+        {"role": "user", "parts": [{"type": "text", "content": "find"}]},
+        {"role": "assistant", "parts": [{"type": "tool_call", "id": "c2", "name": "ask_writer", "arguments": {}}]},
+        {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c2", "response": "Error: failed"}]},
+    ]
+    (run,) = runs(
+        agent(1, "planner", took=40),
+        chat(2, 1, _asks("ask_finder", "c1"), "go", at=1),
+        tool(3, 1, "ask_finder", "c1", "found", at=3, took=10),
+        agent(4, "finder", 3, at=4, took=8),
+        chat(5, 4, _asks("ask_writer", "c2"), "find", at=5),
+        chat(6, 4, "found", back, at=8),
+        chat(7, 1, _asks("ask_writer", "c3"), "go", at=15),
+        agent(8, "writer", 1, at=17, took=5),
+        chat(9, 8, "written", "write", at=18),
+        chat(10, 1, "Done.", "go", at=25),
+    )
+    assert run["tool_calls"] == []
+    ways = [(d["from"], d["to"], d["tool"]) for d in run["delegations"]]
+    assert ways.count(("finder", "writer", "ask_writer")) == ways.count(("planner", "writer", "ask_writer")) == 1

@@ -77,15 +77,16 @@ def _untold(d: Delegation) -> bool:
 
 
 def _in_vain(calls: list[ToolCall], found: list[Delegation], known: dict[str, str]) -> list[Delegation]:
-    """Calls in which nobody was at work, of tools by which the same agent called another that was: those that failed,
-    those that name whom they call by an argument, and those of tools that bear that one's name, of whom this time
-    nothing may have come: nor of the tool, where none of these has a span."""
+    """Calls in which nobody was at work, of tools by which the same agent called another that was, or somebody else
+    did: those that failed, those that name whom they call by an argument, and those of tools that bear that one's name,
+    of whom this time nothing may have come: nor of the tool, where none of these has a span."""
     tried = (d for d in reversed(found) if d.tool and d.form == "tool")
     ways = {(d.source, d.tool): d for d in tried if d.node is not None or (d.call is not None and not d.call.nodes)}
+    by_name = {name: d for (_, name), d in ways.items()}
     out = []
     for call in calls if ways else ():
-        same = ways.get((call.agent, call.name or ""))
-        if same is None or call.delegates_to is not None or _holds_work(call):
+        same = ways.get((call.agent, call.name or "")) or by_name.get(call.name)
+        if same is None or same.target == call.agent or call.delegates_to is not None or _holds_work(call):
             continue
         if not call.nodes and same.call is not None and same.call.nodes:
             continue  # asked for, and perhaps left
