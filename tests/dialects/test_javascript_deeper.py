@@ -129,3 +129,14 @@ def test_a_way_to_an_agent_is_one_whoever_took_it():
     assert run["tool_calls"] == []
     ways = [(d["from"], d["to"], d["tool"]) for d in run["delegations"]]
     assert ways.count(("finder", "writer", "ask_writer")) == ways.count(("planner", "writer", "ask_writer")) == 1
+
+
+def test_an_agent_that_failed_below_a_tool_of_a_run_without_model_calls_broke_no_run():
+    """OpenLIT 1.15, of OpenAI's agents for JavaScript."""
+    (run,) = runs(
+        agent(1, "planner", took=9, status=1),
+        tool(2, 1, "ask_writer", result="An error occurred", at=1, took=5, error="Error running tool (non-fatal)"),
+        agent(3, "writer", 2, at=2, took=3, error="Error in agent run"),
+    )
+    assert (run["status"], run["boundaries"]) == ("ok", [])
+    assert "error" in run["boundaries_unknown"]

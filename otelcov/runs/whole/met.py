@@ -85,7 +85,7 @@ def _failures(run: Evidence, seen: set[str], unknown: set[str]) -> None:
     for n, text in told:
         if n.kind == LLM or control_flow(n) or _unnamed(run, n) or went_on(n, run.last) or _got_over(run, n):
             continue
-        if n is run.root and of_a_tool(n):
+        if (n is run.root and of_a_tool(n)) or _below_what_went_well(run, n):
             unknown.add("error")
             continue
         reached_the_top = n.parent is None or n.kind == AGENT or id(n) in framing or (exceptions(n) and _escapes(n))
@@ -97,6 +97,12 @@ def _failures(run: Evidence, seen: set[str], unknown: set[str]) -> None:
     broken = broken_step(run.root) and not went_on(run.root, run.last)
     if died_at_first(run) or died_in_a_tool(run) or died_in_a_step(run) or broken:
         (unknown if of_a_tool(run.root) else seen).add("error")
+
+
+def _below_what_went_well(run: Evidence, agent: Node) -> bool:
+    """Did an agent fail that a tool had called, in a run that did not, and of which no model call is told (OpenLIT, of
+    OpenAI's agents for JavaScript)? A model may have failed in it."""
+    return not run.calls and agent.within(TOOL) and not broke_off(run.root)
 
 
 def _got_over(run: Evidence, agent: Node) -> bool:
