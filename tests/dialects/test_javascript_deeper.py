@@ -30,9 +30,15 @@ def test_a_loop_that_says_why_it_ended_did_not_break_at_a_tool_that_threw(why):
 
 
 @pytest.mark.parametrize(
-    ("ended", "lost"), [(_why("tool-calls"), True), ({}, True), (_why("tool-calls", **_USED), False)]
+    ("ended", "told", "lost"),
+    [
+        (_why("tool-calls"), [], True),
+        ({}, [], True),
+        ({}, [chat(8, 4, error="server failed", at=9, **_LOOP)], False),
+        (_why("tool-calls", **_USED), [], False),
+    ],
 )
-def test_a_loop_below_a_tool_that_counts_nothing_broke_in_a_step_of_which_nobody_tells(ended, lost):
+def test_a_loop_below_a_tool_that_counts_nothing_broke_in_a_step_of_which_nobody_tells(ended, told, lost):
     """Langfuse's integration of the AI SDK 7."""
     (run,) = runs(
         agent(1, "planner", took=20, attributes=_why("stop", **_USED), **_LOOP),
@@ -41,11 +47,12 @@ def test_a_loop_below_a_tool_that_counts_nothing_broke_in_a_step_of_which_nobody
         agent(4, "writer", 3, at=4, took=7, attributes=ended, **_LOOP),
         chat(5, 4, _asks("look", "c2"), "write", at=5, **_LOOP),
         tool(6, 4, "look", "c2", "fine", at=7, **_LOOP),
+        *told,
         chat(7, 1, "Done.", "go", at=14, **_LOOP),
     )
     assert (run["status"], run["output"]) == ("ok", "Done.")
     assert ("missing step" in run["incomplete"]) == lost
-    assert ({"error", "rate_limit"} <= set(run["boundaries_unknown"])) == lost
+    assert ("error" in run["boundaries_unknown"], "error" in run["boundaries"]) == (lost, bool(told))
 
 
 def _events(heard, answer, *back):

@@ -62,9 +62,12 @@ def broke_uncounted(run: Evidence) -> bool:
 
 @once
 def delegate_broke_unsaid(run: Evidence) -> bool:
-    """The same, of a loop that a tool called: or one that does not say why it ended. Its run may well go on."""
+    """The same, of a loop that a tool called: or one that does not say why it ended, and in which no model is seen to
+    have failed. Its run may well go on."""
     loops = [n for n in run.nodes if n.span.scope == _AI and says_why(_AI, n.span.name) and n.within(TOOL)]
-    return any(not n.span.dropped and (ended_unsaid(n) or _uncounted(n, run)) for n in loops)
+    broke = [n for n in loops if not n.span.dropped and (ended_unsaid(n) or _uncounted(n, run))]
+    told = {id(n) for c in run.calls if c.error is not None for n in c.node.ancestors()} if broke else set()
+    return any(id(n) not in told for n in broke)
 
 
 def _uncounted(loop: Node, run: Evidence) -> bool:
