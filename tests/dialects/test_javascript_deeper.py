@@ -147,3 +147,23 @@ def test_an_agent_that_failed_below_a_tool_of_a_run_without_model_calls_broke_no
     )
     assert (run["status"], run["boundaries"]) == ("ok", [])
     assert "error" in run["boundaries_unknown"]
+
+
+def test_who_asked_for_a_tool_that_nobody_gave_it_did_not_call_the_agent_that_another_calls_by_it():
+    """ADK for JavaScript: the span of the tool around the agent's work tells who did."""
+    (run,) = runs(
+        agent(1, "planner", took=40),
+        chat(2, 1, _asks("finder", "c1"), "go", at=1),
+        tool(3, 1, "finder", "c1", "found", at=3, took=10),
+        agent(4, "finder", 3, at=4, took=8),
+        chat(5, 4, [("c2", "writer", {}), ("c4", "look", {})], "find", at=5),
+        tool(11, 4, "look", "c4", "fine", at=7),
+        chat(6, 4, "found", at=9),
+        chat(7, 1, _asks("writer", "c3"), "go", at=15),
+        tool(8, 1, "writer", "c3", "written", at=17, took=6),
+        agent(9, "writer", 8, at=18, took=4),
+        chat(10, 9, "written", "write", at=19),
+        chat(12, 1, "Done.", "go", at=25),
+    )
+    assert [(d["from"], d["to"]) for d in run["delegations"]] == [("planner", "finder"), ("planner", "writer")]
+    assert [(c["name"], c["status"]) for c in run["tool_calls"] if c["call_id"] == "c2"] != [("writer", "ok")]

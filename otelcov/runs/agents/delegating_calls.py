@@ -296,7 +296,8 @@ _REPORT = re.compile(r"(?:Observation:\n)?Here is the final answer from your man
 
 def _works_after(agent: str, call: ToolCall, scene: Scene) -> bool:
     until = call.result_of.start if call.result_of is not None else None
-    if scene.works(agent, call.start, until):
+    work = scene.works(agent, call.start, until)
+    if len(work) > _FIRST or any(not _for_another(mc, call) for mc in work):
         return True
     # Whose span may be that of all that an agent does (ADK 2.13, written over), or hold its tools.
     asker = call.asked_by
@@ -313,6 +314,12 @@ def _works_after(agent: str, call: ToolCall, scene: Scene) -> bool:
 
 
 _FIRST = 8  # calls of an agent's, among which is one below who asked
+
+
+def _for_another(mc: ModelCall, call: ToolCall) -> bool:
+    """Was this model asked within the span of another call of the same tool, asked for since?"""
+    tools = (n for n in mc.node.ancestors() if n.kind == TOOL and n.start >= call.start)
+    return any(same_name(n.span.tool, call.name) for n in tools)
 
 
 def _works_within(agent: str, call: ToolCall, scene: Scene) -> bool:
