@@ -167,3 +167,21 @@ def test_who_asked_for_a_tool_that_nobody_gave_it_did_not_call_the_agent_that_an
     )
     assert [(d["from"], d["to"]) for d in run["delegations"]] == [("planner", "finder"), ("planner", "writer")]
     assert [(c["name"], c["status"]) for c in run["tool_calls"] if c["call_id"] == "c2"] != [("writer", "ok")]
+
+
+def test_a_loop_that_ends_two_milliseconds_after_its_tool_is_its_work():
+    """Both begin at whole milliseconds, each in a trace of its own (TanStack AI without a span around it)."""
+
+    def digs(late):
+        loop = _loop(6, 3.1, 5, "dig here", "Dug.", 1, parent=None, trace=2)
+        loop["attributes"] |= {"gen_ai.response.finish_reasons": ["stop"], "tanstack.ai.iterations": 1}
+        return runs(
+            _loop(2, 1, 14, "go", "All done.", 2),
+            _step(3, 2, 0, 1, 9, _GO, "Let me see.", "tool_calls"),
+            _tool(4, 3, "ask_digger", 3, 5.1 - late, {"task": "dig here"}, "Dug."),
+            _step(10, 2, 1, 10.5, 4, [*_GO, *_said("tool", "Dug.")], "All done."),
+            loop,
+            _step(7, 6, 0, 3.2, 4.9, _said("user", "dig here"), "Dug.", trace=2),
+        )
+
+    assert [len(digs(late)) for late in (0.0015, 0.5)] == [1, 2]

@@ -395,7 +395,7 @@ def _agents_apart(parts: list[Fragment], unite: Unite) -> None:
             (n, p)
             for n, p in open_
             if p is not guest
-            and guest.end <= n.end + _JITTER_NS
+            and guest.end <= n.end + 2 * _JITTER_NS  # two spans that begin at whole milliseconds
             and n.span.service == guest.root.span.service
             and said_to(n, guest)
         ]
