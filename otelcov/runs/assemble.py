@@ -12,6 +12,7 @@ from otelcov.runs.agents.charge import tripped
 from otelcov.runs.agents.delegating_calls import may_delegate
 from otelcov.runs.agents.delegation import Delegation, bare, coworker_agents
 from otelcov.runs.agents.delegation import ways as ways_over
+from otelcov.runs.agents.delegation_status import failed_unseen
 from otelcov.runs.agents.delegations import delegations, nobody_took_over
 from otelcov.runs.content.jsontext import left_out, to_json
 from otelcov.runs.content.prose import framed
@@ -282,6 +283,8 @@ def _end(run: Evidence, work: _Work, hidden: bool, in_one: bool) -> tuple[str, l
         seen = [x for x in seen if x != "max_steps"]
     if hidden:
         unknown = _with(unknown, seen, "max_steps", "cost_limit")
+    if failed_unseen(work.handed):
+        unknown = _with(unknown, seen, "error", "timeout", "rate_limit")
     ended = status(run)
     if nobody_took_over(run.root, work.handed, run.nodes):
         work.handed[-1].status, ended = "unknown", "unknown" if ended == "ok" else ended
@@ -342,7 +345,8 @@ def _not_told(run: Evidence, agents: list[str], handed: list[Delegation], unmade
     lost = lost or unmade or ran_unasked(run) or noted_unseen(run) or any(map(asked_no_model, run.nodes))
     lost = lost or gave_answer_unseen(run.nodes, calls) or answered_unsaid(run) or lacks_steps(run.nodes)
     lost = lost or failed_unheard(run.nodes) or delegate_broke_unseen(run) or delegate_broke_unsaid(run)
-    if lost or broke_off(calls) or (calls and any(map(used_unseen, run.nodes))):
+    lost = lost or failed_unseen(handed) or broke_off(calls)
+    if lost or (calls and any(map(used_unseen, run.nodes))):
         incomplete.add("missing step")
     if not agents and (calls or run.tools):
         incomplete.add("no agent name")

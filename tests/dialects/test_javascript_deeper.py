@@ -185,3 +185,20 @@ def test_a_loop_that_ends_two_milliseconds_after_its_tool_is_its_work():
         )
 
     assert [len(digs(late)) for late in (0.0015, 0.5)] == [1, 2]
+
+
+def test_an_agent_that_failed_and_of_which_nothing_is_seen_may_have_asked_a_model():
+    """Traceloop for JavaScript tells of no model call that failed."""
+    (run,) = runs(
+        span(1, None, "main", took=40),
+        chat(2, 1, _asks("ask_writer", "c1"), "go", at=1),
+        tool(3, 1, "ask_writer", "c1", at=3, error="boom"),
+        chat(4, 1, _asks("ask_writer", "c2"), at=5),
+        tool(5, 1, "ask_writer", "c2", "written", at=7, took=6),
+        agent(6, "writer", 5, at=8, took=4),
+        chat(7, 6, "written", "write", at=9),
+        chat(8, 1, "Done.", "go", at=15),
+    )
+    assert [d["status"] for d in run["delegations"]] == ["error", "ok"]
+    assert {"error", "timeout", "rate_limit"} <= set(run["boundaries_unknown"])
+    assert "missing step" in run["incomplete"]

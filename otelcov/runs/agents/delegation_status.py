@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.runs.agents.charge import ended
-from otelcov.runs.agents.delegation import agent_failed, bare
+from otelcov.runs.agents.delegation import Delegation, agent_failed, bare
 from otelcov.runs.agents.scene import Found, Scene, cut_thread
 from otelcov.runs.content.wrapped import result_of
 from otelcov.runs.rules.habits import answers_with_errors, leaves_open
@@ -14,6 +16,12 @@ from otelcov.runs.tools.call_status import broken_off
 from otelcov.runs.tools.executions import span_fact
 from otelcov.runs.tools.under_way import under_way
 from otelcov.runs.trace.tree import Node, aborted, failure, waiting
+
+
+def failed_unseen(handed: Sequence[Delegation]) -> bool:
+    """Did an agent that a tool called fail of which nothing is seen? A model may have failed in it."""
+    vain = (d for d in handed if d.status == "error" and d.form == "tool" and d.node is None)
+    return any(d.call is None or not any(n.children for n in d.call.nodes) for d in vain)
 
 
 def status_of(call: ToolCall, found: Found, scene: Scene) -> str:
