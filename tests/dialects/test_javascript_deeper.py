@@ -202,3 +202,14 @@ def test_an_agent_that_failed_and_of_which_nothing_is_seen_may_have_asked_a_mode
     assert [d["status"] for d in run["delegations"]] == ["error", "ok"]
     assert {"error", "timeout", "rate_limit"} <= set(run["boundaries_unknown"])
     assert "missing step" in run["incomplete"]
+
+
+def test_a_tool_of_whose_result_llm_sdks_agents_tell_nothing_may_have_failed():
+    """It says so in its result; llm-sdk's agents, for JavaScript and Go, tell no content and no reason to end."""
+    (run,) = runs(
+        agent(1, "planner", took=9, scope="@hoangvvo/llm-agent"),
+        chat(2, 1, at=1, scope="@hoangvvo/llm-sdk"),
+        tool(3, 1, "look", "c1", at=3, scope="@hoangvvo/llm-agent"),
+        chat(4, 1, at=5, scope="@hoangvvo/llm-sdk"),
+    )
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("look", "unknown")]

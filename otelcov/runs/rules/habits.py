@@ -421,7 +421,8 @@ def in_two_scopes(scope: str) -> bool:
 
 
 def tells_in_results(scope: str) -> bool:
-    """Does this instrumentation tell that a tool failed in the words of its result alone?"""
+    """Does this instrumentation tell that a tool failed in the words of its result alone, or in a result of which it
+    tells nothing (llm-sdk's agents)?"""
     return _IN_RESULTS.match(scope) is not None
 
 
@@ -431,7 +432,9 @@ def tells_raised(scope: str) -> bool:
     return scope in ("agentscope", "io.agentscope")
 
 
-_IN_RESULTS = re.compile(r"^opentelemetry\.instrumentation\.(?:agno|llamaindex)$")
+_IN_RESULTS = re.compile(
+    r"^opentelemetry\.instrumentation\.(?:agno|llamaindex)$|^(?:@hoangvvo/llm-agent|github\.com/hoangvvo/llm-agent)$"
+)
 
 
 def fails_incomplete(scope: str, name: str) -> bool:
