@@ -213,3 +213,13 @@ def test_a_tool_of_whose_result_llm_sdks_agents_tell_nothing_may_have_failed():
         chat(4, 1, at=5, scope="@hoangvvo/llm-sdk"),
     )
     assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("look", "unknown")]
+
+
+@pytest.mark.parametrize(("why", "hidden"), [("no such tool", True), ("Max turns (1) exceeded", False), (None, False)])
+def test_what_a_call_of_no_words_asked_for_may_not_have_run_where_its_agent_failed(why, hidden):
+    (run,) = runs(
+        agent(1, "planner", took=9, error=why),
+        chat(2, 1, at=1),
+        tool(3, 1, "look", "c1", at=3, error=why),
+    )
+    assert ("tool calls not visible" in run["incomplete"]) == hidden

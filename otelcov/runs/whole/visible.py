@@ -15,8 +15,8 @@ from otelcov.runs.rules import boundaries as b
 from otelcov.runs.rules.answers import drops_beside_text
 from otelcov.runs.rules.boundaries import asks
 from otelcov.runs.rules.habits import asks_for_itself, leaves_open, stops_to_ask, tells_until_one_fails
-from otelcov.runs.trace.tree import Node
-from otelcov.runs.whole.evidence import Evidence
+from otelcov.runs.trace.tree import Node, failure
+from otelcov.runs.whole.evidence import Evidence, worker
 
 
 def tools_visible(
@@ -43,6 +43,9 @@ def tools_visible(
     lossy = [c for c in calls if served_left_out(c)] + _came_unasked(calls) + more
     if lossy:
         incomplete.add("tool calls not visible")
+    broke = [c for c in blind if c.finish is None and c.outputs is None]
+    if broke and _broke_at_last(broke, calls):
+        incomplete.add("tool calls not visible")
     if executions:
         left = bool(more) or any(_without_end(c) for c in calls) or (not calls and any(_left_open(n) for n in nodes))
         if left or any((asks(c.finish) or asked_untold(c)) and c.turn not in asking for c in blind):
@@ -66,6 +69,15 @@ def tools_visible(
         return True
     incomplete.add("tool calls not visible")
     return any(c.asked for c in calls)
+
+
+def _broke_at_last(blind: list[ModelCall], calls: list[ModelCall]) -> bool:
+    """Did an agent fail, by no limit, after one of these calls of which nothing is told, with no other since? What it
+    asked for may not have run."""
+    newest = {id(agent): c for c in calls if (agent := worker(c)) is not None}
+    agents = ((worker(c), c) for c in blind)
+    last = [a for a, c in agents if a is not None and newest.get(id(a)) is c]
+    return any((why := failure(a)) is not None and not b.limits(f"{why[0]}: {why[1]}") for a in last)
 
 
 def _answered(call: ModelCall) -> bool:
