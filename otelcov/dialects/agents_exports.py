@@ -21,6 +21,19 @@ SPLUNK_AGENTS = Dialect(
     agent=pl.when(_STAMPED & pl.col("gen_ai.operation.name").is_in(["chat", "execute_tool"])).then(pl.lit(NOTHING)),
 )
 
+# Splunk's of LangGraph writes what a graph asks of a person as what it put out, and the answer as what it was asked.
+_GRAPH = scope(r"^opentelemetry\.util\.genai\.handler$") & pl.col("gen_ai.operation.name").is_in(
+    ["invoke_agent", "invoke_workflow"]
+)
+_WAITS = _GRAPH & (pl.col("gen_ai.finish_reason") == "interrupted")
+_RESUMED = _GRAPH & (pl.col("gen_ai.command") == "resume")
+
+SPLUNK_GRAPHS = Dialect(
+    name="splunk-graphs",
+    input=pl.when(_RESUMED).then(pl.lit('{"resume": true, "goto": []}')),
+    output=pl.when(_WAITS).then(pl.lit(NOTHING)),
+)
+
 _TYPE = pl.col("openai_agents.span_type")
 _TOOL = pl.when(_TYPE == "function")
 

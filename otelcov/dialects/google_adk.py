@@ -128,3 +128,16 @@ GOOGLE_ADK = Dialect(
     .when(_MUTE)
     .then(pl.lit("unknown")),
 )
+
+# By the conventions its later versions write thoughts as they do the answer: of several texts in a row, where a model
+# thought, nobody knows which are which.
+_TEXT = r'\{"content": ?"(?:[^"\\]|\\.)*", ?"type": ?"text"\}'
+_TEXTS = rf'{_TEXT}(?:, ?(?:{_TEXT}|\{{"content".*$))+'  # the last may be cut
+_SAID = pl.col("gen_ai.output.messages")
+_MIXED = pl.when(
+    (pl.col("scope.name") == "gcp.vertex.agent")
+    & pl.col("gen_ai.usage.reasoning.output_tokens").str.contains("[1-9]")
+    & _SAID.str.contains(_TEXTS)
+).then(_SAID.str.replace_all(_TEXTS, '{"content":"[REDACTED]","type":"text"}'))
+
+GOOGLE_ADK_THOUGHTS = Dialect(name="google-adk-thoughts", output_messages=_MIXED, output=_MIXED)

@@ -20,7 +20,7 @@ from otelcov.dialects.a2a import A2A
 from otelcov.dialects.ag2 import AG2, OPENLIT_AG2
 from otelcov.dialects.agenta import AGENTA
 from otelcov.dialects.agentops import AGENTOPS
-from otelcov.dialects.agents_exports import CORALOGIX, LATITUDE_AGENTS, ORQ, PROMPTLAYER, SPLUNK_AGENTS
+from otelcov.dialects.agents_exports import CORALOGIX, LATITUDE_AGENTS, ORQ, PROMPTLAYER, SPLUNK_AGENTS, SPLUNK_GRAPHS
 from otelcov.dialects.agentscope import AGENTSCOPE
 from otelcov.dialects.agentspec import AGENTSPEC
 from otelcov.dialects.agentuniverse import AGENTUNIVERSE
@@ -66,7 +66,7 @@ from otelcov.dialects.genai import (
 from otelcov.dialects.genai_otel import GENAI_OTEL
 from otelcov.dialects.genkit import GENKIT
 from otelcov.dialects.goai import GOAI
-from otelcov.dialects.google_adk import GOOGLE_ADK
+from otelcov.dialects.google_adk import GOOGLE_ADK, GOOGLE_ADK_THOUGHTS
 from otelcov.dialects.grafana import GRAFANA
 from otelcov.dialects.griptape import GRIPTAPE
 from otelcov.dialects.guardrails import GUARDRAILS
@@ -147,6 +147,7 @@ DIALECTS: tuple[Dialect, ...] = (
     AGENTA,
     ORQ,
     SPLUNK_AGENTS,
+    SPLUNK_GRAPHS,
     PROMPTLAYER,
     CORALOGIX,
     LATITUDE_AGENTS,
@@ -229,6 +230,7 @@ DIALECTS: tuple[Dialect, ...] = (
     UPSONIC,
     WEAVE,
     RESPAN,
+    GOOGLE_ADK_THOUGHTS,
     FIDDLER,
     GENAI_OTEL,
     AZURE,

@@ -90,3 +90,18 @@ def test_a_tool_that_was_called_off_says_nothing_of_it(scope):
     """Nor does what is around it; OpenInference says of the tool that it went well."""
     run = _agent(_model(3, 0, [_said(_CALL)]), _tool(4, 2, scope=scope))
     assert (run["status"], [(c["name"], c["status"]) for c in run["tool_calls"]]) == ("unknown", [("look", "unknown")])
+
+
+@pytest.mark.parametrize(
+    ("thought", "texts", "output"), [(7, 2, None), (0, 2, "hm\ndone"), (7, 1, "done"), (7, 9, None)]
+)
+def test_of_several_texts_of_a_model_that_thought_nobody_knows_which_are_thoughts(thought, texts, output):
+    """2.13 by the conventions. The last is cut."""
+    said = _said(*[_text("hm"), _text("done")][-texts:])
+    answer = _model(3, 0, [said])
+    told = answer["attributes"] | {"gen_ai.usage.reasoning.output_tokens": thought}
+    if texts > 2:
+        told["gen_ai.output.messages"] = json.dumps([_said(_text("hm"), _text("done " * 99))])[:200]
+    run = _agent(answer | {"attributes": told})
+    assert run["output"] == output
+    assert [c["status"] for c in run["llm_calls"]] == ["ok"]

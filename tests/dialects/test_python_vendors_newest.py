@@ -226,3 +226,30 @@ def test_confident_ai_tells_what_came_of_an_agent_where_it_is_a_text():
 
     assert output_of('"done"') == "done"
     assert output_of({"response": "[unsupported]"}) is output_of('""') is None
+
+
+def test_what_splunk_tells_of_a_graph_that_waits_is_no_answer_and_of_one_that_goes_on_no_request():
+    """splunk-otel-instrumentation-langchain 0.1.16: all that a model is given is of the user."""
+
+    def said(role, *texts):
+        return [{"role": role, "parts": [{"type": "text", "content": text}]} for text in texts]
+
+    def graph(trace, given, came, **told):
+        around = {"gen_ai.operation.name": "invoke_agent", "gen_ai.framework": "langchain"} | told
+        around |= {"gen_ai.input.messages": said("user", given), "gen_ai.output.messages": said("assistant", came)}
+        return _splunk(1, None, "invoke_agent planner", 0, 9, **around) | {"trace": trace}
+
+    asked = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}
+    last = {
+        "gen_ai.input.messages": said("user", "go", "", "seen"),
+        "gen_ai.output.messages": said("assistant", "done"),
+    }
+    (waits,) = runs(
+        graph(1, "go", '{"action_requests": []}', **{"gen_ai.finish_reason": "interrupted"}),
+        _splunk(2, 1, "chat m", 1, **asked, **{"gen_ai.input.messages": said("user", "go")}) | {"trace": 1},
+    )
+    (resumed,) = runs(
+        graph(2, '{"decisions": []}', "done", **{"gen_ai.command": "resume"}),
+        _splunk(2, 1, "chat m", 3, **asked, **last) | {"trace": 2},
+    )
+    assert [(r["input"], r["output"]) for r in (waits, resumed)] == [("go", None), (None, "done")]
