@@ -1,9 +1,24 @@
-"""OpenAI's Agents SDK as Orq, PromptLayer, Coralogix, Splunk and Latitude tell of it: a response knows no model but the
-one that answered, and all but Splunk's write that as the one that was asked for."""
+"""OpenAI's Agents SDK as Orq, PromptLayer, Coralogix, Splunk, Latitude and a processor for OpenTelemetry tell of it: a
+response knows no model but the one that answered, and most write that as the one that was asked for."""
 
 import polars as pl
 
-from otelcov.dialects.base import AGENT, CHAIN, HANDOFF, LLM, NOTHING, OTHER, SETUP, TOOL, Dialect, first, scope, value
+from otelcov.dialects.base import (
+    AGENT,
+    CHAIN,
+    HANDOFF,
+    LLM,
+    NOTHING,
+    OTHER,
+    SETUP,
+    TOOL,
+    Dialect,
+    first,
+    json_text,
+    of_event,
+    scope,
+    value,
+)
 
 _ORQ = scope(r"^orq_ai_sdk\.openai_agents_instrumentation")
 
@@ -60,6 +75,47 @@ PROMPTLAYER = Dialect(
     to_agent=first("openai_agents.handoff.to_agent"),
     request_model=pl.when(_TYPE == "response").then(pl.lit(NOTHING)),
     definitions=first("openai_agents.agent.tools_json"),
+)
+
+# `openai-agents-opentelemetry` begins a span before a response has come, and so tells nothing of it.
+_PROCESSED = pl.col("agent.trace_id").str.starts_with("trace_")
+_PROCESSED_TOOL = pl.when(_PROCESSED & (pl.col("agent.span.type") == "function"))
+
+AGENTS_PROCESSOR = Dialect(
+    name="openai-agents-opentelemetry",
+    kind=pl.when(_PROCESSED).then(
+        pl.coalesce(
+            [
+                value(
+                    "agent.span.type",
+                    agent=AGENT,
+                    function=TOOL,
+                    generation=LLM,
+                    response=LLM,
+                    handoff=HANDOFF,
+                    task=CHAIN,
+                    turn=CHAIN,
+                    custom=CHAIN,
+                    guardrail=OTHER,
+                    mcp_tools=SETUP,
+                    transcription=OTHER,
+                    speech=OTHER,
+                    speech_group=OTHER,
+                ),
+                pl.when(pl.col("agent.workflow.name").is_not_null()).then(pl.lit(CHAIN)),
+            ]
+        )
+    ),
+    agent=pl.when(_PROCESSED & (pl.col("agent.span.type") == "agent"))
+    .then(pl.col("agent.name"))
+    .when(_PROCESSED & (pl.col("agent.span.type") == "turn"))
+    .then(json_text("span.data", "agent_name")),
+    arguments=_PROCESSED_TOOL.then(
+        first("gen_ai.tool.call.arguments", of_event("gen_ai.tool.input", "gen_ai.tool.call.arguments"))
+    ),
+    conversation=pl.when(_PROCESSED).then(pl.col("agent.group_id")),
+    from_agent=pl.when(_PROCESSED & (pl.col("agent.handoff.from") != "unknown")).then(pl.col("agent.handoff.from")),
+    to_agent=pl.when(_PROCESSED & (pl.col("agent.handoff.to") != "unknown")).then(pl.col("agent.handoff.to")),
 )
 
 # What Coralogix's knows no attributes of it names by the class of the kit's data: of a chat it tells nothing else.
@@ -131,3 +187,5 @@ LATITUDE_AGENTS = Dialect(
     from_agent=pl.when(pl.col("latitude.span.kind") == "agents.handoff").then(pl.col("openai.agents.handoff.from")),
     to_agent=pl.when(pl.col("latitude.span.kind") == "agents.handoff").then(pl.col("openai.agents.handoff.to")),
 )
+
+AGENTS_EXPORTS = (ORQ, SPLUNK_AGENTS, SPLUNK_GRAPHS, PROMPTLAYER, AGENTS_PROCESSOR, CORALOGIX, LATITUDE_AGENTS)

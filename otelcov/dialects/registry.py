@@ -20,7 +20,7 @@ from otelcov.dialects.a2a import A2A
 from otelcov.dialects.ag2 import AG2, OPENLIT_AG2
 from otelcov.dialects.agenta import AGENTA
 from otelcov.dialects.agentops import AGENTOPS
-from otelcov.dialects.agents_exports import CORALOGIX, LATITUDE_AGENTS, ORQ, PROMPTLAYER, SPLUNK_AGENTS, SPLUNK_GRAPHS
+from otelcov.dialects.agents_exports import AGENTS_EXPORTS
 from otelcov.dialects.agentscope import AGENTSCOPE
 from otelcov.dialects.agentspec import AGENTSPEC
 from otelcov.dialects.agentuniverse import AGENTUNIVERSE
@@ -145,12 +145,7 @@ DIALECTS: tuple[Dialect, ...] = (
     AG2,
     OPENLIT_AG2,
     AGENTA,
-    ORQ,
-    SPLUNK_AGENTS,
-    SPLUNK_GRAPHS,
-    PROMPTLAYER,
-    CORALOGIX,
-    LATITUDE_AGENTS,
+    *AGENTS_EXPORTS,
     AGENTSPEC,
     AGENTUNIVERSE,
     OPENAI_AGENTS,

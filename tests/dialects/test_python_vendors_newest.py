@@ -253,3 +253,62 @@ def test_what_splunk_tells_of_a_graph_that_waits_is_no_answer_and_of_one_that_go
         _splunk(2, 1, "chat m", 3, **asked, **last) | {"trace": 2},
     )
     assert [(r["input"], r["output"]) for r in (waits, resumed)] == [("go", None), (None, "done")]
+
+
+def _processed(id, parent, kind, at, took=1.0, **told):
+    """openai-agents-opentelemetry 0.4.1."""
+    told = {"agent.span.type": kind, "agent.trace_id": "trace_1a"} | told
+    return span(id, parent, kind, at=at, took=took, scope="openai.agents", attributes=told, **_WELL)
+
+
+_WELL = {"status": 1}
+
+
+def _team_processed(worker=True, failed=False):
+    def turn(id, parent, at, name, took=4.0):
+        return _processed(id, parent, "turn", at, took, **{"span.data": {"sdk_span_type": "turn", "agent_name": name}})
+
+    def ran(id, parent, at, name, took, came):
+        told = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name, "gen_ai.tool.call.result": came}
+        given = ("gen_ai.tool.input", {"gen_ai.tool.call.arguments": '{"x": 1}'})
+        return _processed(id, parent, "function", at, took, **told) | {"events": [given]}
+
+    around = {"agent.workflow.name": "Team", "agent.trace_id": "trace_1a", "agent.group_id": "talk-1"}
+    (run,) = runs(
+        span(1, None, "workflow: Team", took=40, scope="openai.agents", attributes=around, **_WELL),
+        _processed(2, 1, "agent", 0, 30, **{"agent.name": "planner"}),
+        turn(3, 2, 0, "planner", 20),
+        _processed(4, 3, "response", 1),
+        ran(5, 3, 3, "look", 1, "seen"),
+        ran(6, 3, 5, "ask_worker", 9, "fine"),
+        *([_processed(7, 6, "agent", 6, 7, **{"agent.name": "worker"})] if worker else []),
+        turn(8, 7, 6, "worker"),
+        _processed(9, 8, "response", 7),
+        _processed(10, 2, "handoff", 21, **{"agent.handoff.from": "planner", "agent.handoff.to": "helper"}),
+        _processed(11, 1, "agent", 31, 5, **{"agent.name": "helper"}),
+        turn(12, 11, 31, "helper"),
+        _processed(13, 12, "response", 32) | ({"status": 2, "error": "it is down"} if failed else {}),
+    )
+    return run
+
+
+def test_a_processor_of_openais_agents_that_tells_nothing_of_a_response_tells_whose_it_was():
+    run = _team_processed()
+    assert _called(run) == [("look", "planner", {"x": 1}, "ok", "seen", None)]
+    assert [(c["agent"], c["request_model"], c["status"]) for c in run["llm_calls"]] == [
+        ("planner", None, "ok"),
+        ("worker", None, "ok"),
+        ("helper", None, "ok"),
+    ]
+    assert [(d["from"], d["to"], d["form"]) for d in run["delegations"]] == [
+        ("planner", "worker", "tool"),
+        ("planner", "helper", "handoff"),
+    ]
+    assert (run["status"], run["conversation_id"], run["input"], run["output"]) == ("ok", "talk-1", None, None)
+
+
+def test_the_turn_of_an_agent_of_a_processors_whose_span_is_lost_tells_who_it_was():
+    run = _team_processed(worker=False)
+    assert [c["name"] for c in run["tool_calls"]] == ["look"]
+    assert run["agents"] == ["helper", "planner", "worker"]
+    assert "error" in _team_processed(failed=True)["boundaries"]
