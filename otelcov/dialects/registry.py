@@ -65,6 +65,7 @@ from otelcov.dialects.genai import (
 )
 from otelcov.dialects.genai_otel import GENAI_OTEL
 from otelcov.dialects.genkit import GENKIT
+from otelcov.dialects.gigaflow import GIGAFLOW
 from otelcov.dialects.goai import GOAI
 from otelcov.dialects.google_adk import GOOGLE_ADK, GOOGLE_ADK_THOUGHTS
 from otelcov.dialects.grafana import GRAFANA
@@ -236,6 +237,7 @@ DIALECTS: tuple[Dialect, ...] = (
     GUARDRAILS,
     GRIPTAPE,
     GALILEO,
+    GIGAFLOW,
     LANGTRACE,
     LANGTRACE_JS,
     SMOLAGENTS,

@@ -312,3 +312,32 @@ def test_the_turn_of_an_agent_of_a_processors_whose_span_is_lost_tells_who_it_wa
     assert [c["name"] for c in run["tool_calls"]] == ["look"]
     assert run["agents"] == ["helper", "planner", "worker"]
     assert "error" in _team_processed(failed=True)["boundaries"]
+
+
+def test_where_no_span_says_that_anything_failed_nobody_knows_how_it_went():
+    """gigaflow 0.6.4."""
+
+    def did(id, parent, at, kind, took=1.0, **told):
+        told |= {"gigaflow.primitive.type": kind}
+        return span(id, parent, kind, at=at, took=took, scope="gigaflow", attributes=told)
+
+    ran = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look"}
+    (run,) = runs(
+        did(2, None, 0, "user_input", 9, **{"gigaflow.content": "go"}),
+        did(3, 2, 1, "llm_call", **{"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}),
+        did(4, 2, 3, "tool_invocation", **ran),
+    )
+    assert [c["status"] for c in (*run["llm_calls"], *run["tool_calls"])] == ["unknown", "unknown"]
+    assert (run["input"], run["status"]) == ("go", "unknown")
+
+
+def test_a_tools_span_of_a_processors_may_have_waited_for_leave_where_nothing_came_back():
+    run = _team_processed()
+    assert run["tool_calls"][0]["status"] == "ok"
+    told = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look", "agent.span.type": "function"}
+    (run,) = runs(
+        _processed(1, None, "agent", 0, 9, **{"agent.name": "planner"}),
+        _processed(2, 1, "response", 1),
+        _processed(3, 1, "function", 3, **told, **{"gen_ai.tool.call.arguments": '{"x": 1}'}),
+    )
+    assert [c["status"] for c in run["tool_calls"]] == ["unknown"]

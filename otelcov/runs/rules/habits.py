@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 _RAISES = re.compile(
-    r"openai_agents|^pydantic-ai$|^gcp\.vertex\.agent$|(?:instrumentation|genai)\.langchain$|handler langchain$"
+    r"openai[_.]agents|^pydantic-ai$|^gcp\.vertex\.agent$|(?:instrumentation|genai)\.langchain$|handler langchain$"
 )
 _STEP = re.compile(r"\w*(?:Agent|Workflow)\w*\.task")
 
@@ -123,13 +123,13 @@ def returns(scope: str) -> bool:
 
 def mute(scope: str) -> bool:
     """Does no span of this scope ever say that anything failed?"""
-    return scope.startswith("codex")
+    return scope.startswith(("codex", "gigaflow"))
 
 
 def untold(scope: str, status: int) -> bool:
     """Does no span of a model's call whose status is left out, as here, tell that it failed, and its run's that it went
-    well however it went (OpenInference of OpenAI's agents 0.1.5)?"""
-    return not status and scope == "openinference.instrumentation.openai_agents"
+    well however it went (OpenInference of OpenAI's agents 0.1.5, GigaFlow)?"""
+    return not status and scope in ("openinference.instrumentation.openai_agents", "gigaflow")
 
 
 def tells_until_one_fails(scope: str) -> bool:
@@ -412,7 +412,9 @@ def opens_before_leave(scope: str) -> bool:
     return _BEFORE_LEAVE.search(scope) is not None
 
 
-_BEFORE_LEAVE = re.compile(r"openai_agents|^openai-agents$|util\.genai\.handler$|instrumentation\.(?:ag2|google_adk)$")
+_BEFORE_LEAVE = re.compile(
+    r"openai[_.]agents|^openai-agents$|util\.genai\.handler$|instrumentation\.(?:ag2|google_adk)$"
+)
 
 
 def in_two_scopes(scope: str) -> bool:
