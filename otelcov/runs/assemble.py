@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.ground.config import BOUNDARIES, Config
-from otelcov.runs.agents.abreast import own_abreast, own_in_turns
+from otelcov.runs.agents.abreast import own_abreast, own_by_orders, own_in_turns
 from otelcov.runs.agents.charge import tripped
 from otelcov.runs.agents.delegating_calls import may_delegate
 from otelcov.runs.agents.delegation import Delegation, bare, coworker_agents
@@ -173,6 +173,7 @@ def _work(group: list[Fragment]) -> _Work:
     coworker_agents(nodes)
     own_abreast(nodes, calls)
     own_in_turns(nodes)
+    own_by_orders(nodes)
     limit = value_limit(nodes)
     for turn, call in enumerate(calls):
         call.turn, call.limit = turn, limit

@@ -86,3 +86,28 @@ def test_a_stream_whose_answers_id_an_inner_span_tells_is_the_one_of_which_anoth
         chat(3, 2, trace=2, at=0.1, took=2.9, scope="com.anthropic.sdk.python", attributes=inner),
     )
     assert (len(run["llm_calls"]), run["output"]) == (1, "done")
+
+
+def test_what_a_model_was_told_to_be_says_whose_it_was_where_the_spans_of_agents_at_work_at_once_are_mixed_up():
+    """Azure's tracer of LangChain lays a step under whichever agent began last."""
+
+    def told(name):
+        return {"gen_ai.system_instructions": [{"type": "text", "content": f"You are {name}."}]}
+
+    def team(orders):
+        (run,) = runs(
+            agent(1, "planner", took=40, attributes=told("planner")),
+            chat(2, 1, [("c1", "ask_worker", {"task": "it"})], "go", at=1, attributes=told("planner")),
+            tool(3, 1, "ask_worker", "c1", "fine", at=3, took=20),
+            agent(4, "worker", 3, at=4, took=18, attributes=told("worker")),
+            chat(5, 4, [("c2", "ask_helper", {"task": "that"})], "it", at=5, attributes=told("worker")),
+            tool(6, 4, "ask_helper", "c2", "good", at=7, took=14),
+            agent(7, "helper", 6, at=8, took=12, attributes=told("helper")),
+            chat(8, 7, "fine", "it", at=9, attributes=told(orders)),
+            chat(9, 7, "good", "that", at=12, attributes=told("helper")),
+            chat(10, 1, "done", "go", at=25, attributes=told("planner")),
+        )
+        return [c["agent"] for c in run["llm_calls"]]
+
+    assert team("worker") == ["planner", "worker", "worker", "helper", "planner"]
+    assert team("somebody") == ["planner", "worker", "helper", "helper", "planner"]

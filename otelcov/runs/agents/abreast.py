@@ -2,7 +2,8 @@
 
 Google's ADK (0.5 to 1.11) opens what follows an agent's first step where its ParallelAgent stands. Whose it was the
 agent's instructions tell, which a model is given each time, or nobody knows. Weave's conversations lay a model's call
-under the turn, though an agent that a tool of the turn's called may have made it.
+under the turn, though an agent that a tool of the turn's called may have made it. Azure's tracer lays it under the
+agent that began last.
 """
 
 from __future__ import annotations
@@ -58,6 +59,33 @@ def own_in_turns(nodes: list[Node]) -> None:
 
 
 _TURNS = "weave.conversation"
+
+
+def own_by_orders(nodes: list[Node]) -> None:
+    """Give what was asked of a model to the agent whose instructions it was given, where it lies in the span of an
+    agent that says that its own are others (Azure's tracer of LangChain, of agents that are at work at once)."""
+    agents = [n for n in nodes if n.kind == AGENT and n.own_agent is not None]
+    if len({n.own_agent for n in agents}) < _SOME:
+        return
+    orders = {id(n): orders for n in agents if (orders := n.system)}
+    whose: dict[tuple[str, str], set[str | None]] = {}
+    for agent in agents:
+        if id(agent) in orders:
+            whose.setdefault((agent.span.scope, orders[id(agent)]), set()).add(agent.own_agent)
+    if len(whose) < _SOME:
+        return
+    for node in nodes:
+        around = node.parent if node.kind == LLM else None
+        while around is not None and around.kind != AGENT:
+            around = around.parent
+        own = orders.get(id(around)) if around is not None else None
+        given = node.system if own is not None else None
+        names = whose.get((node.span.scope, given)) if given and given != own else None
+        if names is not None and len(names) == 1:
+            node.agent = next(iter(names))
+
+
+_SOME = 2
 
 
 def _at_once(parent: Node | None) -> list[Node]:
