@@ -36,3 +36,20 @@ def test_what_a_gateway_wrote_on_a_span_of_the_programs_tells_of_one_call(messag
     told |= {"error": message} if message else {"status": 2}
     (run,) = runs(agent(1, "planner", took=20, **told), tool(2, 1, "look", "c1", "21", at=5))
     assert run["status"] == status
+
+
+@pytest.mark.parametrize(
+    ("kind", "words", "seen"),
+    [
+        ("TypeError", "create() got an unexpected keyword argument 'timeout'", []),
+        ("ImportError", "cannot import name 'RateLimitError' from 'openai'", []),
+        ("KeyError", "'max_iterations'", []),
+        ("ReadError", "'timeout'", ["timeout"]),
+        ("TypeError", "Request timed out", ["timeout"]),
+    ],
+)
+def test_what_a_program_gets_wrong_about_a_name_is_no_limit_that_bears_it(kind, words, seen):
+    event = ("exception", {"exception.type": kind, "exception.message": words})
+    failed = {"error": words, "events": [event]}
+    (run,) = runs(agent(1, "a", took=9, **failed), chat(2, 1, asked="go", at=1, **failed))
+    assert [b for b in run["boundaries"] if b != "error"] == seen

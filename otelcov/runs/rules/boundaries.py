@@ -199,7 +199,12 @@ def reason(error: tuple[str, str]) -> str:
     is written there: JavaScript's timers call what they run from `Timeout._onTimeout`, Python's clients `f(timeout)`.
     """
     text = f"{error[0]}: {error[1]}"
+    if _BY_A_NAME.search(text[:_SHORT]):
+        text = _NAMES.sub("", text)
     return _PLACES.sub("", text) if "\n" in text else text
 
 
+# What a program gets wrong about a name, be it that of a limit.
+_BY_A_NAME = re.compile(r"\b(?:Attribute|Type|Name|UnboundLocal|Key|Import|ModuleNotFound|Reference)Error\b")
+_NAMES = re.compile(r"(['\"`])[\w.]+\1")
 _PLACES = re.compile(r"^[ \t|]+(?:at .*|File \".*(?:\n[ \t|]*(?: {4}.*)?$)*)$", re.M)
