@@ -10,7 +10,7 @@ from otelcov.runs import reconstruct
 from otelcov.store.layout import from_requests
 from tests import captures
 from tests.captures import LATER, as_json
-from tests.runs.requests import SECOND, T0, chat, runs
+from tests.runs.requests import SECOND, T0, agent, chat, runs, tool
 
 # Those that open traces of their own for each model call or tool.
 LOOSE = (
@@ -124,3 +124,26 @@ def test_a_call_before_the_one_that_delegates_asked_nobody():
     )
     assert [call["name"] for call in run["tool_calls"]] == ["query_table"]
     assert [(d["to"], d["tool"]) for d in run["delegations"]] == [("clerk", "ask_clerk")]
+
+
+def test_a_tool_that_ran_before_one_that_failed_did_not_recover_though_nobody_knows_who_asked_for_it():
+    """Two agents in tools at once, of which one has lost the model's call that asked."""
+
+    def team(since):
+        (run,) = runs(
+            agent(1, "planner", took=40),
+            chat(2, 1, [("c1", "ask_a", {}), ("c2", "ask_b", {})], "go", at=1),
+            tool(3, 1, "ask_a", "c1", "fine", at=3, took=20),
+            agent(4, "a", 3, at=4, took=18),
+            tool(5, 4, "look", "c3", "seen", at=since),
+            chat(6, 4, "fine", at=16),
+            tool(7, 1, "ask_b", "c2", "good", at=3, took=20),
+            agent(8, "b", 7, at=4, took=18),
+            chat(9, 8, [("c4", "look", {"x": 1})], "two", at=5),
+            tool(10, 8, "look", "c4", at=10, error="it is down"),
+            chat(11, 8, "good", at=16),
+            chat(12, 1, "done", "go", at=30),
+        )
+        return "tool_recovery" in run["boundaries"]
+
+    assert [team(since) for since in (7, 13)] == [False, True]

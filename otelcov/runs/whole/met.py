@@ -372,6 +372,8 @@ def _in_order(call: ToolCall, later: ToolCall) -> bool:
     is not visible, of calls that ran at once neither is the first."""
     if call.turn is None:
         return call.start != later.start
+    if later.turn is None:  # it stands where it does by its time
+        return call.end <= later.start
     asked = call.asked_by is not None and later.asked_by is not None
     return asked or call.turn != later.turn or call.end <= later.start
 
