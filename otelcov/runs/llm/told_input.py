@@ -155,9 +155,10 @@ def _told_before(found: list[Message], node: Node) -> list[Message] | None:
     raw, last = node.input_messages, found[-1] if found else None
     if not raw or last is None or last.role != "tool" or all(x.role != "assistant" for x in found):
         return None
-    told = parsed(raw)
-    at = len(told) if told else 0
-    return told if 0 < at < len(found) and found[at].role == "assistant" else None
+    told = parsed(raw) or []
+    at = len(told)
+    alike = [(x.role, x.text) for x in told] == [(x.role, x.text) for x in found[:at]]
+    return told if alike and 0 < at < len(found) and found[at].role == "assistant" else None
 
 
 def _by_number(node: Node, pairs: list[tuple[str, Value]]) -> Input | None:

@@ -95,8 +95,10 @@ def _threw(run: Evidence) -> list[ToolCall]:
 
 
 def _says_that_it_ended(node: Node) -> bool:
-    """Is this a loop that says why it ended, and did not fail? What its tools throw, its models are told."""
-    why = finish_reason(node.span.finish) if says_why(node.span.scope, node.span.name) else None
+    """Is this a loop that says why it ended, and did not fail? What its tools throw, its models are told, but for the
+    AI SDK 4, whose stream broke there and gives the reason of its last step."""
+    scope = node.span.scope
+    why = finish_reason(node.span.finish) if scope != "ai" and says_why(scope, node.span.name) else None
     return why is not None and failure(node) is None
 
 
