@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from itertools import accumulate, takewhile
 
 from otelcov.dialects.base import AGENT, LLM
@@ -37,8 +38,13 @@ def asked_by_nobody(run: Evidence) -> list[Request]:
         if key not in newest and not _alone(call) and call.inputs:
             newest[key] = call
     last = [*newest.values(), *(talk[-1] for talk in _talks(calls))]
-    unmade = [_not_made(_asking_since(c.inputs or [], len(c.inputs or [])), ids, calls) for c in last]
-    unmade += [_not_made(answers, ids, calls) for answers in _put_out_unseen(run.nodes, ids)]
+
+    @cache
+    def wanted() -> set[tuple[str, str]]:
+        return {_wants(r) for c in calls for r in c.requests}
+
+    unmade = [_not_made(_asking_since(c.inputs or [], len(c.inputs or [])), ids, wanted) for c in last]
+    unmade += [_not_made(answers, ids, wanted) for answers in _put_out_unseen(run.nodes, ids)]
     if not any(unmade):
         return []
     # What a call that stands alone was shown is its own, not what a run began with.
@@ -114,13 +120,14 @@ def _put_out_unseen(nodes: Iterable[Node], ids: set[str]) -> Iterator[list[list[
 _IDS = re.compile(r'"id": ?"([^"\\]+)"')
 
 
-def _not_made(answers: list[list[Request]], ids: set[str], calls: list[ModelCall]) -> list[list[Request]]:
-    """Those answers whose requests are none of the calls'. Where no id is told alike by both, what they asked for
-    tells."""
+def _not_made(
+    answers: list[list[Request]], ids: set[str], wanted: Callable[[], set[tuple[str, str]]]
+) -> list[list[Request]]:
+    """Those answers whose requests are none of the calls', which have these ids and are for what is `wanted`. Where no
+    id is told alike by both, what they asked for tells."""
     unknown = [requests for requests in answers if not any(r.id in ids for r in requests)]
     if unknown and (len(unknown) == len(answers) or not all(r.id for x in unknown for r in x)):
-        asked = {_wants(r) for c in calls for r in c.requests}
-        unknown = [requests for requests in unknown if not any(_wants(r) in asked for r in requests)]
+        unknown = [requests for requests in unknown if not any(_wants(r) in wanted() for r in requests)]
     return unknown
 
 
