@@ -43,7 +43,7 @@ def tools_visible(
     lossy = [c for c in calls if served_left_out(c)] + _came_unasked(calls) + more
     if lossy:
         incomplete.add("tool calls not visible")
-    broke = [c for c in blind if c.finish is None and c.outputs is None]
+    broke = [c for c in blind if c.finish is None and c.outputs is None and c.error is None]
     if broke and _broke_at_last(broke, calls):
         incomplete.add("tool calls not visible")
     if executions:
