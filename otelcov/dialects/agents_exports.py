@@ -49,24 +49,29 @@ SPLUNK_GRAPHS = Dialect(
     output=pl.when(_WAITS).then(pl.lit(NOTHING)),
 )
 
+# What the kit's spans are by the types of their data.
+_KINDS = {
+    "agent": AGENT,
+    "function": TOOL,
+    "generation": LLM,
+    "response": LLM,
+    "handoff": HANDOFF,
+    "task": CHAIN,
+    "turn": CHAIN,
+    "custom": CHAIN,
+    "guardrail": OTHER,
+    "mcp_tools": SETUP,
+    "transcription": OTHER,
+    "speech": OTHER,
+    "speech_group": OTHER,
+}
+
 _TYPE = pl.col("openai_agents.span_type")
 _TOOL = pl.when(_TYPE == "function")
 
 PROMPTLAYER = Dialect(
     name="promptlayer",
-    kind=value(
-        "openai_agents.span_type",
-        agent=AGENT,
-        function=TOOL,
-        generation=LLM,
-        response=LLM,
-        handoff=HANDOFF,
-        task=CHAIN,
-        turn=CHAIN,
-        custom=CHAIN,
-        guardrail=OTHER,
-        mcp_tools=SETUP,
-    ),
+    kind=value("openai_agents.span_type", **_KINDS),
     agent=first("openai_agents.agent.name"),
     tool=_TOOL.then(first("openai_agents.function.name")),
     arguments=_TOOL.then(first("openai_agents.function.input")),
@@ -86,22 +91,7 @@ AGENTS_PROCESSOR = Dialect(
     kind=pl.when(_PROCESSED).then(
         pl.coalesce(
             [
-                value(
-                    "agent.span.type",
-                    agent=AGENT,
-                    function=TOOL,
-                    generation=LLM,
-                    response=LLM,
-                    handoff=HANDOFF,
-                    task=CHAIN,
-                    turn=CHAIN,
-                    custom=CHAIN,
-                    guardrail=OTHER,
-                    mcp_tools=SETUP,
-                    transcription=OTHER,
-                    speech=OTHER,
-                    speech_group=OTHER,
-                ),
+                value("agent.span.type", **_KINDS),
                 pl.when(pl.col("agent.workflow.name").is_not_null()).then(pl.lit(CHAIN)),
             ]
         )
