@@ -310,9 +310,9 @@ def _last_unseen(run: Evidence, work: _Work, ended: str, seen: Collection[str]) 
     if ended == "error":
         return broke_unseen(run, work.handed, seen)
     if ended == "ok":
-        return answered_unseen(run) or left_waiting(run.calls)
+        return answered_unseen(run) or left_waiting(run)
     pending = run.last is not None and any(r.name not in work.ways for r in run.last.requests)
-    pending = pending or left_waiting(run.calls, handing=True)
+    pending = pending or left_waiting(run, handing=True)
     return pending or ended_in_what_is_lost(run) or broke_uncounted(run)
 
 
@@ -346,7 +346,7 @@ def _not_told(run: Evidence, agents: list[str], handed: list[Delegation], unmade
     lost = lost or unmade or ran_unasked(run) or noted_unseen(run) or any(map(asked_no_model, run.nodes))
     lost = lost or gave_answer_unseen(run.nodes, calls) or answered_unsaid(run) or lacks_steps(run.nodes)
     lost = lost or failed_unheard(run.nodes) or delegate_broke_unseen(run) or delegate_broke_unsaid(run)
-    lost = lost or failed_unseen(handed) or broke_off(calls)
+    lost = lost or failed_unseen(handed) or broke_off(run)
     if lost or (calls and any(map(used_unseen, run.nodes))):
         incomplete.add("missing step")
     if not agents and (calls or run.tools):

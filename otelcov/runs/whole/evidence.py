@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
+from typing import Any, TypeVar
 
 from otelcov.dialects.base import AGENT
 from otelcov.runs.llm.model_call import ModelCall
@@ -13,6 +14,8 @@ from otelcov.runs.rules.habits import mute, untold
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import Outcome
 from otelcov.runs.trace.tree import Node
+
+R = TypeVar("R")
 
 
 @dataclass
@@ -27,7 +30,7 @@ class Evidence:
     output: str | None
     ways: frozenset[str] = frozenset()  # tools by their look, by which answers are handed in
     offered: Collection[str] | None = None
-    judged: dict[object, bool] = field(default_factory=dict)  # see `once`
+    judged: dict[object, Any] = field(default_factory=dict)  # see `once`
 
     @cached_property
     def unheard(self) -> list[ModelCall]:
@@ -59,12 +62,12 @@ class Evidence:
         return mute(self.root.span.scope) or any(mute(s.scope) or untold(s.scope, s.status_code) for s in spans)
 
 
-def once(judge: Callable[[Evidence], bool]) -> Callable[[Evidence], bool]:
+def once(judge: Callable[[Evidence], R]) -> Callable[[Evidence], R]:
     """A question that several rules ask of a run, answered the first time: what it looks at is settled by then."""
 
     @wraps(judge)
-    def answer(run: Evidence) -> bool:
-        known = run.judged.get(judge)
+    def answer(run: Evidence) -> R:
+        known: R | None = run.judged.get(judge)
         if known is None:
             known = run.judged[judge] = judge(run)
         return known

@@ -18,7 +18,7 @@ from otelcov.runs.rules.boundaries import asks, final
 from otelcov.runs.rules.habits import stops_to_ask
 from otelcov.runs.rules.handovers import transfers
 from otelcov.runs.trace.tree import Node, spelling
-from otelcov.runs.whole.evidence import Evidence, worker
+from otelcov.runs.whole.evidence import Evidence, once, worker
 
 
 def asked_by_nobody(run: Evidence) -> list[Request]:
@@ -37,7 +37,7 @@ def asked_by_nobody(run: Evidence) -> list[Request]:
         key = id(worker(call) or call.node.parent)
         if key not in newest and not _alone(call) and call.inputs:
             newest[key] = call
-    last = [*newest.values(), *(talk[-1] for talk in _talks(calls))]
+    last = [*newest.values(), *(talk[-1] for talk in _talks(run))]
 
     @cache
     def wanted() -> set[tuple[str, str]]:
@@ -55,20 +55,20 @@ def asked_by_nobody(run: Evidence) -> list[Request]:
     return [r for x in answers if not any(_hands_back(r) or (r.id and r.id in begun) for r in x) for r in x]
 
 
-def broke_off(calls: list[ModelCall]) -> bool:
+def broke_off(run: Evidence) -> bool:
     """Did a conversation of calls in traces of their own end on a request of tools, while one that had begun before
     went on? The answer to what came of them was asked for, and its trace is lost."""
-    talks = sorted(_talks(calls), key=lambda talk: talk[0].start)
+    talks = sorted(_talks(run), key=lambda talk: talk[0].start)
     begun = [talk[0].start for talk in talks]
     went_on = list(accumulate((talk[-1].start for talk in talks), max))
     waiting = (call.start for call in _waiting(talks))
     return any((at := bisect_left(begun, start)) > 0 and went_on[at - 1] > start for start in waiting)
 
 
-def left_waiting(calls: list[ModelCall], handing: bool = False) -> bool:
+def left_waiting(run: Evidence, handing: bool = False) -> bool:
     """Did a conversation of calls in traces of their own end on a request of tools, and another, of whoever did that
     work, end the run? Who hands over needs no answer, and counts only if asked for (`handing`)."""
-    talks = _talks(calls)
+    talks = _talks(run)
     last = max((talk[-1].start for talk in talks), default=0)
     return any(call.start < last for call in _waiting(talks, handing))
 
@@ -80,12 +80,13 @@ def _waiting(talks: list[list[ModelCall]], handing: bool = False) -> Iterator[Mo
             yield talk[-1]
 
 
-def _talks(calls: Iterable[ModelCall]) -> list[list[ModelCall]]:
+@once
+def _talks(run: Evidence) -> list[list[ModelCall]]:
     """The conversations of calls in traces of their own: alike in how what they were shown begins, anew where no more
     of it is shown than before."""
     talks: list[list[ModelCall]] = []
     going: dict[tuple[tuple[str, str | None], ...], list[ModelCall]] = {}
-    for call in calls:
+    for call in run.calls:
         shown = _alone(call) and call.inputs
         if not shown:
             continue

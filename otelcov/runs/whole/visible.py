@@ -41,10 +41,8 @@ def tools_visible(
             incomplete.add("attributes dropped")
     more = _more_came(calls)
     lossy = [c for c in calls if served_left_out(c)] + _came_unasked(calls) + more
-    if lossy:
-        incomplete.add("tool calls not visible")
-    broke = [c for c in blind if c.finish is None and c.outputs is None and c.error is None]
-    if broke and _broke_at_last(broke, calls):
+    mum = [c for c in blind if c.finish is None and c.outputs is None and c.error is None]
+    if lossy or (mum and _broke_at_last(mum, calls)):
         incomplete.add("tool calls not visible")
     if executions:
         left = bool(more) or any(_without_end(c) for c in calls) or (not calls and any(_left_open(n) for n in nodes))
@@ -71,11 +69,11 @@ def tools_visible(
     return any(c.asked for c in calls)
 
 
-def _broke_at_last(blind: list[ModelCall], calls: list[ModelCall]) -> bool:
+def _broke_at_last(mum: list[ModelCall], calls: list[ModelCall]) -> bool:
     """Did an agent fail, by no limit, after one of these calls of which nothing is told, with no other since? What it
     asked for may not have run."""
     newest = {id(agent): c for c in calls if (agent := worker(c)) is not None}
-    agents = ((worker(c), c) for c in blind)
+    agents = ((worker(c), c) for c in mum)
     last = [a for a, c in agents if a is not None and newest.get(id(a)) is c]
     return any((why := failure(a)) is not None and not b.limits(f"{why[0]}: {why[1]}") for a in last)
 
