@@ -80,6 +80,18 @@ def test_what_came_back_for_an_answer_is_no_part_of_what_its_model_was_told():
     assert [c["result"] for c in run["tool_calls"] if c["name"] == "look"] == [None, None]
 
 
+def test_events_are_believed_where_the_attribute_beside_them_is_cut():
+    said = [("gen_ai.user.message", {"content": "go on"})]
+    said += [("gen_ai.assistant.message", {"tool_calls": [{"id": "c1", "function": {"name": "look"}}]})]
+    said += [("gen_ai.tool.message", {"content": "seen", "id": "c1"})]
+    (run,) = runs(
+        agent(1, "planner", took=9),
+        chat(2, 1, [("c1", "look", {})], "go on", at=1),
+        chat(3, 1, "done", [{"role": "user", "parts": [{"type": "text", "content": "go"}]}], at=4, events=said),
+    )
+    assert [(c["name"], c["result"]) for c in run["tool_calls"]] == [("look", "seen")]
+
+
 def _volt(id, parent, name, at, took=1, **more):
     told = {"entity.type": "agent", "entity.name": "planner"} | more.pop("attributes", {})
     return span(id, parent, name, at=at, took=took, scope="@voltagent/core", attributes=told, **more)
