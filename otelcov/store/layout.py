@@ -34,6 +34,7 @@ _EMPTY_IS_NULL = (
     *("trace_id", "span_id", "parent_span_id", "trace_state", "status_message", "severity_text", "event_name"),
     *("resource_schema_url", "scope_schema_url"),
 )
+_NO_ID = {"trace_id": bytes(16), "span_id": bytes(8), "parent_span_id": bytes(8)}  # as some exporters write none
 _CALL_BYTES = 4 << 20  # a call of the decoder costs as much as 300 spans, and what it makes should fit the caches
 _FRAME_BYTES = 512 << 20  # Arrow's offsets end at 2 GiB
 _SERVICE = ("service.name",)
@@ -121,6 +122,8 @@ def _columns(rows: pa.Table, schema: pl.Schema, requests: Sequence[Row]) -> pa.T
 
     columns = {name: _whole(rows.column(name)) for name in rows.column_names}
     columns |= {name: _unless_empty(columns[name]) for name in _EMPTY_IS_NULL if name in columns}
+    ids = ("trace_id", "span_id") if schema is LOGS else ("parent_span_id",)  # a span is admitted with its own alone
+    columns |= {name: _unless(columns[name], _NO_ID[name]) for name in ids}
     columns["attributes"], columns["content"] = _split(columns["attributes"])
     columns |= _identities(columns["resource"])
     columns |= _arrival(columns["request"].to_numpy(), requests)
@@ -172,6 +175,15 @@ def _unless_empty(texts: Any) -> Any:
         return call("take", _unless_empty(texts.dictionary), texts.indices)
     empty = _lengths(texts) == 0
     return call("if_else", pa.array(empty), pa.scalar(None, texts.type), texts) if empty.any() else texts
+
+
+def _unless(ids: Any, none: bytes) -> Any:
+    import pyarrow as pa
+
+    from collector.arrow import call
+
+    missing = call("equal", ids, pa.scalar(none, ids.type))
+    return call("if_else", missing, pa.scalar(None, ids.type), ids) if missing.true_count else ids
 
 
 def _plain(column: Any) -> Any:

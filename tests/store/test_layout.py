@@ -120,6 +120,7 @@ def told(request: ExportTraceServiceRequest) -> Counter[Any]:
         for ss in rs.scope_spans:
             for span in ss.spans:
                 span = Span.FromString(span.SerializeToString())
+                span.parent_span_id = span.parent_span_id.strip(b"\0") and span.parent_span_id
                 pairs = sorted(span.attributes, key=lambda kv: kv.key)
                 del span.attributes[:]
                 span.attributes.extend(pairs)
@@ -142,6 +143,17 @@ def test_nothing_is_lost_between_otlp_and_columns(sent: list[ExportTraceServiceR
         assert told(back) == told(whole)
     else:
         assert frame.height == len(set(ids))
+
+
+def test_an_id_of_zeros_is_none() -> None:
+    request, records = ExportTraceServiceRequest(), ExportLogsServiceRequest()
+    scope_spans = request.resource_spans.add().scope_spans.add()
+    scope_spans.spans.add(trace_id=b"t" * 16, span_id=b"s" * 8, parent_span_id=bytes(8))
+    scope_spans.spans.add(trace_id=b"t" * 16, span_id=b"r" * 8, parent_span_id=b"\0" * 7 + b"s")
+    records.resource_logs.add().scope_logs.add().log_records.add(trace_id=bytes(16), span_id=bytes(8))
+    spans, logs = layout.from_requests([request.SerializeToString()], [records.SerializeToString()], 0)
+    assert dict(spans.select("span_id", "parent_span_id").rows()) == {b"s" * 8: None, b"r" * 8: b"\0" * 7 + b"s"}
+    assert logs.select("trace_id", "span_id").row(0) == (None, None)
 
 
 def test_a_long_value_is_content_whatever_its_key() -> None:
