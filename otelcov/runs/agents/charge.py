@@ -45,11 +45,17 @@ def frames(root: Node) -> list[Node]:
     work and that nobody explains either (a server's request, and in it the application's own handler)."""
     out = [root]
     while out[-1].kind is None and len(out) < _FRAMES:
-        holding = [n for n in out[-1].children if n.kind in _STEPS or any(x.kind in _STEPS for x in n.below())]
-        if len(holding) != 1 or holding[0].kind is not None:
+        inner = alone_within(out[-1])
+        if inner is None or inner.kind is not None:
             break
-        out.append(holding[0])
+        out.append(inner)
     return out
+
+
+def alone_within(node: Node) -> Node | None:
+    """The one child in which all steps of this lie, if one holds them all."""
+    holding = [n for n in node.children if n.kind in _STEPS or any(x.kind in _STEPS for x in n.below())]
+    return holding[0] if len(holding) == 1 else None
 
 
 _FRAMES = 8  # in each other, at the most

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 
 from otelcov.dialects.base import AGENT, CHAIN
+from otelcov.runs.agents.charge import alone_within
 from otelcov.runs.joining.fragments import Fragment
 from otelcov.runs.trace.tree import Node, failure
 
@@ -13,8 +14,8 @@ from otelcov.runs.trace.tree import Node, failure
 def lead(part: Fragment) -> Node | None:
     """The agent that leads a part, at its top."""
     root = served(part) or part.root
-    if root.kind == CHAIN and len(root.children) == 1:
-        root = root.children[0]  # a framework's own frame around the agent
+    if root.kind == CHAIN:
+        root = alone_within(root) or root  # a framework's own frame around the agent
     return root if root.kind == AGENT and root.own_agent is not None else None
 
 
@@ -22,9 +23,9 @@ def framed(part: Fragment) -> Node | None:
     """The agent that all lies in, below frames, or as a graph."""
     node = part.root
     for _ in range(_FRAMES):
-        if node.own_agent is not None or len(node.children) != 1:
+        if node.own_agent is not None or (inner := alone_within(node)) is None:
             break
-        node = node.children[0]
+        node = inner
     return node if node.kind in (AGENT, CHAIN) and node.own_agent is not None else None
 
 

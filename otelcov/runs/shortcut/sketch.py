@@ -130,7 +130,7 @@ def texts_of(sketch: Sketch, models: Models) -> tuple[list[str | None], list[str
     last[models.trace] = np.arange(len(models.at))
     good = np.flatnonzero(~sketch.bad & ~sketch.contentless)
     inputs = sketch.taken("input", sketch.top[good]).to_list()
-    outputs = sketch.taken("output", sketch.root[good]).to_list()
+    outputs = sketch.taken("output", sketch.top[good]).to_list()
     ends = [models.said.text[number] for number in last[good].tolist()]
     unsaid = sketch.broken[sketch.top[good]].tolist()
     headless = sketch.headless[good].tolist()

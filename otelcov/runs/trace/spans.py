@@ -369,12 +369,24 @@ def _links(spans: pl.DataFrame, side: Side) -> None:
         side.links[row] = [(link["trace_id"] or b"", link["span_id"] or b"") for link in links]
 
 
+_NAMED = r"^(?:gen_ai\.|ai\.|(?:otel\.)?event\.name$)"
+_MAY_TELL = pl.col("trace_id").is_not_null() & (
+    pl.any_horizontal(pl.col("event_name").str.starts_with(prefix) for prefix in (*_EVENT_PREFIXES, "event "))
+    | pl.any_horizontal(
+        pl.col(told).list.eval(pl.element().struct.field("key").str.contains(_NAMED)).list.any()
+        for told in ("attributes", "content")
+    )
+    | pl.col("body").struct.field("kvlist_value").is_not_null()
+)
+"""Log records that may be events of a model's call, and are not just lines of an application's log."""
+
+
 def _logs(spans: pl.DataFrame, logs: pl.DataFrame, side: Side) -> None:
     """GenAI log records join the events of their span, in time order (ties: as they were numbered, else by bytes)."""
     if not logs.height:
         return
     ids = spans.select(pl.int_range(pl.len()).alias("row"), "trace_id", "span_id")
-    joined = logs.filter(pl.col("trace_id").is_not_null()).join(ids, on=["trace_id", "span_id"], how="inner")
+    joined = logs.filter(_MAY_TELL).join(ids, on=["trace_id", "span_id"], how="inner")
     records: list[tuple[tuple[Any, ...], int, str, dict[str, Any]]] = []
     for r in joined.iter_rows(named=True):
         attributes = {kv["key"]: struct_value(kv) for kv in [*(r["attributes"] or []), *(r["content"] or [])]}
@@ -385,6 +397,8 @@ def _logs(spans: pl.DataFrame, logs: pl.DataFrame, side: Side) -> None:
             continue
         body = struct_value(r["body"])
         merged = attributes | (body if isinstance(body, dict) else {"body": body} if body is not None else {})
+        if not any(told.startswith(_EVENT_PREFIXES) for told in (name, *merged)):
+            continue  # an application's own
         number = attributes.get("gen_ai.message.index")
         time = r["time_unix_nano"] or r["observed_time_unix_nano"] or 0
         rank = 1 if name == "gen_ai.choice" else 0

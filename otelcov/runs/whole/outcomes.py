@@ -62,11 +62,18 @@ def _broke_at(
     root: Node, calls: list[ModelCall], tools: list[ToolCall], outcomes: list[Outcome]
 ) -> list[tuple[ToolCall, Outcome]]:
     """The tools that were asked for last in a run that failed since, by no limit and by none of these that is told."""
-    failed = [f for n in (root, *top_agents(root)) if n.kind != TOOL and (f := failure(n)) is not None]
-    if not calls or calls[-1].error is not None or not failed or any(limits(f"{f[0]}: {f[1]}") for f in failed):
+    failed = any(n.kind != TOOL and failure(n) is not None for n in (root, *top_agents(root)))
+    if not calls or calls[-1].error is not None or not failed or _met_a_limit(root, calls[-1]):
         return []
     last = [(t, o) for t, o in zip(tools, outcomes, strict=True) if t.turn == calls[-1].turn]
     return [] if any(o.status == "error" and t.nodes for t, o in last) else last
+
+
+def _met_a_limit(root: Node, last: ModelCall) -> bool:
+    """Does a run, or what in it holds its last answer, say that it failed by a limit? What frames them (a server's
+    request) tells no reason."""
+    around = (root, *top_agents(root), *last.node.ancestors())
+    return any(limits(f"{f[0]}: {f[1]}") for n in around if n.kind != TOOL and (f := failure(n)) is not None)
 
 
 def may_be_stopped(root: Node, tools: list[ToolCall], outcomes: list[Outcome], later: Later) -> list[Outcome]:
@@ -158,7 +165,7 @@ def _stopped_after_tools(run: Evidence) -> bool:
 def broke_unseen(run: Evidence) -> bool:
     """Did a run fail, by no limit, after its last answer, and no step that came since?"""
     last, told = run.last, failure(run.root)
-    if last is None or last.error is not None or told is None or run.root.orphan or limits(f"{told[0]}: {told[1]}"):
+    if last is None or last.error is not None or told is None or run.root.orphan or _met_a_limit(run.root, last):
         return False
     around = {id(n) for n in (last.node, *last.node.ancestors())}
     return not any(n.start >= last.start and id(n) not in around and failure(n) is not None for n in run.nodes)
