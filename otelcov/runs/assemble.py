@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.ground.config import BOUNDARIES, Config
 from otelcov.runs.agents.abreast import own_abreast, own_by_orders, own_in_turns
-from otelcov.runs.agents.charge import tripped
+from otelcov.runs.agents.charge import tripped, unframed, worker
 from otelcov.runs.agents.delegating_calls import may_delegate
 from otelcov.runs.agents.delegation import Delegation, bare, coworker_agents
 from otelcov.runs.agents.delegation import ways as ways_over
@@ -92,7 +92,8 @@ class _Work:
     executions: list[list[Node]]  # tool spans, by call
     asked: set[int | None]  # turns that are seen to ask for tools
     handed: list[Delegation]
-    root: Node
+    top: Node  # the run's first span
+    root: Node  # what it frames, where it tells nothing itself; else the same
     tools: list[ToolCall]  # in canonical order; neither delegations nor ways to answer
     spans_shown: bool  # tools have spans
     ways: frozenset[str]  # tools by which answers are handed in
@@ -103,7 +104,7 @@ class _Work:
 def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     """The row of one run. `group` holds its fragments, earliest first."""
     work = _work(group)
-    nodes, calls, tools, handed, root = work.nodes, work.calls, work.tools, work.handed, work.root
+    nodes, calls, tools, handed, root = work.nodes, work.calls, work.tools, work.handed, work.top
     incomplete = _values_lost(work)
     outcomes = _outcomes(work, config.runs.soft_errors, incomplete)
     run = _evidence(work, outcomes, incomplete)
@@ -142,9 +143,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
         "trace_ids": trace_ids,
         "conversation_id": _conversation(root, nodes),
         "case": _case(root, nodes),
-        "service": root.span.service,
-        "environment": root.span.environment,
-        "release": root.span.release,
+        **_program(root),
         "scope": _scope(calls, nodes),
         "start_unix_nano": start or None,
         "end_unix_nano": end or None,
@@ -185,7 +184,8 @@ def _work(group: list[Fragment]) -> _Work:
     executions = tool_spans(nodes)
     merged = merge(calls, executions)
     handed = delegations(nodes, merged, calls)
-    root = first_step(group, handed)
+    top = first_step(group, handed)
+    root = unframed(top)
     overwritten = [ModelCall(n, [n]) for n in nodes if n.kind == OVERWRITTEN]
     own = with_left([t for t in merged if t.delegates_to is None], overwritten)
     ways = ways_to_answer(own, told_to_answer(nodes))
@@ -198,6 +198,7 @@ def _work(group: list[Fragment]) -> _Work:
         executions,
         {t.turn for t in merged},
         handed,
+        top,
         root,
         [t for t in own if t.name not in ways and not _passed_over(t, handed, names)],
         any(t.nodes for t in own),
@@ -205,6 +206,14 @@ def _work(group: list[Fragment]) -> _Work:
         names,
         died_in_a_later_trace(root, nodes, calls),
     )
+
+
+def _program(root: Node) -> Row:
+    """The service whose run it is, its environment and release: of who works, not of who sent a request for that, as
+    far as this is told."""
+    told = (worker(root).span, root.span)
+    names = ("service", "environment", "release")
+    return {name: next((x for span in told if (x := getattr(span, name)) is not None), None) for name in names}
 
 
 def _outcomes(work: _Work, soft: tuple[str, ...], incomplete: set[str]) -> list[Outcome]:

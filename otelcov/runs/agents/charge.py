@@ -58,6 +58,28 @@ def alone_within(node: Node) -> Node | None:
     return holding[0] if len(holding) == 1 else None
 
 
+def worker(root: Node) -> Node:
+    """What does a run's work: the root, or what alone lies in its frames; the innermost of these where several do."""
+    around = frames(root)[-1]
+    return (alone_within(around) or around) if around.kind is None else around
+
+
+def unframed(root: Node) -> Node:
+    """An agent or a workflow in frames that have come whole and tell nothing of it, but that it failed if it did; else
+    the root."""
+    work = worker(root)
+    if work is root or root.orphan or work.kind not in (AGENT, CHAIN):
+        return root
+    around = frames(root)
+    well = failure(work) is None
+    return root if any(_tells(n) or (well and failure(n) is not None) for n in around) else work
+
+
+def _tells(frame: Node) -> bool:
+    span = frame.span
+    return any(told is not None for told in (span.input, span.output, span.conversation, span.case, span.finish))
+
+
 _FRAMES = 8  # in each other, at the most
 _STEPS = (AGENT, CHAIN, LLM, TOOL)
 

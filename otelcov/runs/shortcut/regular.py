@@ -129,6 +129,7 @@ class _Form:
             failed=self.failed,
             broken=self.failed & (self.is_a(AGENT_) | self.is_a(LLM_)),
             root=self.root,
+            work=_work(self),
             top=self.top,
             first=self.first,
             headless=self.headless,
@@ -391,6 +392,15 @@ def _tops(form: _Form) -> Ints:
     for _ in range(_AROUND):
         depth, at = depth + (at != root), np.where(at != root, np.maximum(form.parent[at], 0), at)
     return np.where(framed & (depth < _DEEPEST), tops, root)
+
+
+def _work(form: _Form) -> Ints:
+    """What the frames of each trace are around (charge.worker): its top, or what is explained of what holds that."""
+    found = form.top
+    for _ in range(_AROUND):
+        above = np.where(found != form.root, form.parent[found], found)
+        found = np.where(form.told["unexplained"][above], found, above)
+    return found
 
 
 def _rows_in(table: dict[int, Any], rows: Ints) -> Bools:

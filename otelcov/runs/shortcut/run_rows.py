@@ -179,7 +179,7 @@ def _runs(
         ),
         "trace_ids": Groups(good, good).lists(pl.Series(identities, dtype=pl.String)),
         "conversation_id": _conversations(sketch, good),
-        **{name: frame[name][root] for name in ("service", "environment", "release")},
+        **{name: _told_by(frame[name], sketch.work[good], root) for name in ("service", "environment", "release")},
         "scope": frame["scope"][models.at[work.model[work.of_models.offsets[:-1]]]],
         "start_unix_nano": pl.Series(np.minimum.reduceat(frame["start"].to_numpy(), sketch.first)[good]),
         "end_unix_nano": last,
@@ -300,6 +300,11 @@ def _known(
     known = pl.Series(lists, dtype=pl.List(pl.String))[at]
     source = pl.select(pl.when(known.is_not_null()).then(pl.lit("declared" if declared else "offered"))).to_series()
     return known, source
+
+
+def _told_by(texts: pl.Series, who: Ints, otherwise: Ints) -> pl.Series:
+    found = texts[who]
+    return pl.select(pl.coalesce(found, texts[otherwise])).to_series() if found.null_count() else found
 
 
 def _conversations(sketch: Sketch, good: Ints) -> pl.Series:

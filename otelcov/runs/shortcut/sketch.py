@@ -44,6 +44,7 @@ class Sketch:
     failed: Bools
     broken: Bools  # model calls that failed, and agents
     root: Ints  # of each trace
+    work: Ints  # of each trace, what alone lies in the frames around it: `top`, or what says nothing and holds that
     top: Ints  # of each trace, the agent in charge: the root, or below one that is no step
     first: Ints  # of each trace, its first span
     headless: Bools  # of each trace: its root has not come, and `root` is the first span below it

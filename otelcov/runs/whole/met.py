@@ -131,7 +131,7 @@ def _got_over(run: Evidence, agent: Node) -> bool:
 def _unnamed(run: Evidence, node: Node) -> bool:
     """Did an agent fail without a word of the reason, once all that was asked for had run well? OpenAI's agents do at
     their limit of steps, too, and so may whoever says no more than that it failed."""
-    if node.kind in (LLM, TOOL, OTHER, SETUP) or failure(node) is None:
+    if node.kind in (LLM, TOOL, OTHER, SETUP) or failure(node) is None or _as_what_it_holds(node):
         return False
     said = node.span.status_message or ""
     of_all = said in _KIT_FAILED
@@ -149,6 +149,14 @@ def _unnamed(run: Evidence, node: Node) -> bool:
         return False
     asked = run.left(run.last)
     return (bool(asked) or not of_all) and all(o.status == "ok" for o in asked)
+
+
+def _as_what_it_holds(node: Node) -> bool:
+    """Is this no span of an agent's, and holds no step, or one that failed? Then it tells nothing of its own."""
+    if node.kind is not None:
+        return False
+    steps = [n for n in node.children if n.kind is not None or any(x.kind is not None for x in n.below())]
+    return not steps or any(failure(n) is not None for n in steps)
 
 
 _KIT_FAILED = ("Error in agent run", "agent run failed")

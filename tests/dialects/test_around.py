@@ -1,0 +1,135 @@
+"""What other instrumentations tell around an agent's spans - the request that it serves, those that it makes, what its
+program logs - changes nothing of its runs."""
+
+import json
+
+import pytest
+
+from tests import captures
+from tests.captures.around import beside, framed
+from tests.runs.either_way import with_shortcut, without
+from tests.runs.requests import agent, chat, frames, records, request, runs, span, tool
+
+CAPTURES = [(name, dialect) for name in ("corpus", "more") for dialect in captures.dialects(name)]
+_OF_ITS_OWN = ("run_id", "start_unix_nano", "end_unix_nano")  # the first span, and when it came
+_NO_REQUEST_EACH = {
+    "agents--langsmith": "called agents have traces of their own",
+    "strands--native": "called agents have traces of their own",
+    "litellm--otel-bare": "each call of a model has a trace of its own",
+    "litellm--otel": "what fails is a call alone, of which no loop tells whether it asked again",
+    "vercel6--openinference": "the first span bears a tool's error",
+}
+FRAMED = [(name, dialect) for name, dialect in CAPTURES if dialect not in _NO_REQUEST_EACH]
+
+
+def _both_ways(scenarios):
+    """The run JSON, by the shortcut and without it."""
+    spans, logs = frames([r for s in scenarios for r in s.requests])
+    long, (short, _) = without(spans, logs), with_shortcut(spans, logs)
+    assert captures.as_json(long) == captures.as_json(short)
+    told = captures.as_json(short)
+    return sorted(({k: v for k, v in run.items() if k not in _OF_ITS_OWN} for run in told), key=json.dumps)
+
+
+@pytest.mark.parametrize(("name", "dialect"), CAPTURES, ids=[dialect for _, dialect in CAPTURES])
+def test_requests_that_steps_make_and_what_they_log_are_nothing_of_a_run(name, dialect):
+    scenarios = captures.packed(name, dialect)
+    assert _both_ways(map(beside, scenarios)) == _both_ways(scenarios)
+
+
+@pytest.mark.parametrize(("name", "dialect"), FRAMED, ids=[dialect for _, dialect in FRAMED])
+def test_a_run_is_the_same_within_the_request_that_asked_for_it(name, dialect):
+    scenarios = captures.packed(name, dialect)
+    assert _both_ways(map(framed, scenarios)) == _both_ways(scenarios)
+
+
+_LIMIT = {"error": "GraphRecursionError: Recursion limit of 4 reached without hitting a stop condition."}
+
+
+def _within(*spans, error=None):
+    """The same in a server's request, and what a handler did in it."""
+    return [
+        span(101, None, "POST /chat", at=-2, took=40, kind=2, scope="http", error=error),
+        span(102, 101, "handle_chat", at=-1, took=38, scope="app", error=error),
+        *({**s, "parent": 102} if s["parent"] is None else s for s in spans),
+    ]
+
+
+def _loop(ended, **more):
+    asked = [{"role": "user", "parts": [{"type": "text", "content": "go"}]}]
+    told = {"gen_ai.input.messages": asked} | ({"gen_ai.output.messages": ended} if ended else {})
+    return [
+        agent(1, "planner", took=20, attributes=told, **more),
+        chat(2, 1, [("c1", "look", {})], "go", at=1),
+        tool(3, 1, "look", "c1", "fine", at=3),
+    ]
+
+
+@pytest.mark.parametrize("ended", ["All done, and filed.", None])
+def test_an_agent_in_a_request_answers_what_it_puts_out(ended):
+    told = [{"role": "assistant", "parts": [{"type": "text", "content": ended}]}] if ended else None
+    spans = [*_loop(told), chat(4, 1, "All done.", "go", at=5)]
+    found = [runs(*some)[0]["output"] for some in (spans, _within(*spans))]
+    assert found == [ended or "All done."] * 2
+    short, taken = with_shortcut(*frames([("traces", request(_within(*spans)))]))
+    assert (short["output"].to_list(), taken) == (found[:1], 1)
+
+
+def test_what_a_limit_left_to_run_did_not_run_whatever_failed_around_it_without_a_word():
+    loop = _loop(None, **_LIMIT)
+    loop[0]["attributes"]["gen_ai.tool.definitions"] = [{"type": "function", "name": "look"}]
+    spans = [*loop, chat(4, 1, [("c2", "look", {"n": 2})], "go", at=5)]
+    for some in (spans, _within(*spans, error="")):
+        (run,) = runs(*some)
+        assert [c["status"] for c in run["tool_calls"]] == ["ok", "requested"]
+        assert (run["status"], run["boundaries"]) == ("error", ["max_steps"])
+        assert not {"error", "timeout", "cost_limit"} & set(run["boundaries_unknown"])
+
+
+def test_a_request_that_failed_without_a_word_is_no_agent_that_did():
+    asking = span(9, 2, "POST", at=1.1, took=0.1, kind=3, error="", scope="http")
+    (run,) = runs(*_loop(None), asking, chat(4, 1, "Done.", "go", at=5))
+    assert (run["status"], run["boundaries"], run["boundaries_unknown"]) == ("ok", [], [])
+
+
+def test_an_agent_that_a_tool_ran_in_a_trace_of_its_own_may_make_requests():
+    def clerk(*more):
+        return [
+            span(11, None, "Agent workflow", trace=2, at=3.2, took=3, gen_ai__operation__name="invoke_workflow"),
+            agent(12, "clerk", 11, trace=2, at=3.3, took=2),
+            chat(13, 12, "Filed.", "Please file it.", trace=2, at=3.4, took=1),
+            *more,
+        ]
+
+    planner = [
+        agent(1, "planner", took=20),
+        chat(2, 1, [("c1", "ask_clerk", {"input": "Please file it."})], "go", at=1),
+        tool(3, 1, "ask_clerk", "c1", "Filed.", at=3, took=4),
+        chat(4, 1, "Done.", "go", at=8),
+    ]
+    asking = span(14, 11, "POST", trace=2, at=3.3, took=0.2, kind=3, scope="http")
+    for some in (clerk(), clerk(asking)):
+        (run,) = runs(*planner, *some)
+        assert [(d["from"], d["to"]) for d in run["delegations"]] == [("planner", "clerk")]
+
+
+def test_a_run_is_of_the_service_that_works_not_of_who_sent_the_request():
+    def sent(parent, about, *spans):
+        asked = request([span(100, None, "POST", at=-3, took=50, kind=3, scope="http")])
+        return frames([("traces", asked.replace(b"app", b"web")), ("traces", request(spans))])
+
+    spans = _within(*_loop(None), chat(4, 1, "Done.", "go", at=5))
+    spans[0]["parent"] = 100
+    both = sent(100, None, *spans)
+    short, taken = with_shortcut(*both)
+    assert (short["service"].to_list(), without(*both)["service"].to_list(), taken) == (["app"], ["app"], 1)
+
+
+def test_lines_of_an_applications_log_are_no_events_of_a_model():
+    spans = [*_loop(None), chat(4, 1, "Done.", "go", at=5)]
+    lines = records([(2, "HTTP Request: POST"), (3, '{"role": "tool", "content": "lookup failed"}')])
+    bare, logged = (frames([("traces", request(spans)), *more]) for more in ([], [("logs", lines)]))
+    assert logged[1].height == 2
+    (short, taken), (plain, _) = with_shortcut(*logged), with_shortcut(*bare)
+    assert taken == 1
+    assert short.equals(plain)
