@@ -87,7 +87,7 @@ def test_what_a_limit_left_to_run_did_not_run_whatever_failed_around_it_without_
 
 
 def test_a_request_that_failed_without_a_word_is_no_agent_that_did():
-    asking = span(9, 2, "POST", at=1.1, took=0.1, kind=3, error="", scope="http")
+    asking = span(9, 2, "POST", at=3.1, took=0.1, kind=3, error="", scope="http")
     (run,) = runs(*_loop(None), asking, chat(4, 1, "Done.", "go", at=5))
     assert (run["status"], run["boundaries"], run["boundaries_unknown"]) == ("ok", [], [])
 
