@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.runs.content.semconv import semconv_messages
@@ -44,9 +45,10 @@ def frames(root: Node) -> list[Node]:
     """The root and, where no dialect explains it, what lies between it and the run's work: spans that hold all of that
     work and that nobody explains either (a server's request, and in it the application's own handler)."""
     out = [root]
-    while out[-1].kind is None and len(out) < _FRAMES:
-        inner = alone_within(out[-1])
-        if inner is None or inner.kind is not None:
+    first = next((n for n in root.below() if n.kind in _STEPS), None) if root.kind is None else None
+    around = list(takewhile(lambda n: n is not root, first.ancestors())) if first is not None else []
+    for inner in reversed(around):
+        if inner.kind is not None or any(_holds_steps(n) for n in out[-1].children if n is not inner):
             break
         out.append(inner)
     return out
@@ -54,8 +56,12 @@ def frames(root: Node) -> list[Node]:
 
 def alone_within(node: Node) -> Node | None:
     """The one child in which all steps of this lie, if one holds them all."""
-    holding = [n for n in node.children if n.kind in _STEPS or any(x.kind in _STEPS for x in n.below())]
+    holding = [n for n in node.children if _holds_steps(n)]
     return holding[0] if len(holding) == 1 else None
+
+
+def _holds_steps(node: Node) -> bool:
+    return node.kind in _STEPS or any(n.kind in _STEPS for n in node.below())
 
 
 def worker(root: Node) -> Node:
@@ -70,17 +76,17 @@ def unframed(root: Node) -> Node:
     work = worker(root)
     if work is root or root.orphan or work.kind not in (AGENT, CHAIN):
         return root
-    around = frames(root)
     well = failure(work) is None
-    return root if any(_tells(n) or (well and failure(n) is not None) for n in around) else work
+    return root if any(_tells(n, work) or (well and failure(n) is not None) for n in frames(root)) else work
 
 
-def _tells(frame: Node) -> bool:
+def _tells(frame: Node, work: Node) -> bool:
+    """Does a frame say something of the work in it, or is it of the kit that does that?"""
     span = frame.span
-    return any(told is not None for told in (span.input, span.output, span.conversation, span.case, span.finish))
+    said = (span.input, span.output, span.conversation, span.case, span.finish)
+    return span.scope == work.span.scope or any(told is not None for told in said)
 
 
-_FRAMES = 8  # in each other, at the most
 _STEPS = (AGENT, CHAIN, LLM, TOOL)
 
 

@@ -369,11 +369,15 @@ def _links(spans: pl.DataFrame, side: Side) -> None:
         side.links[row] = [(link["trace_id"] or b"", link["span_id"] or b"") for link in links]
 
 
-_NAMED = r"^(?:gen_ai\.|ai\.|(?:otel\.)?event\.name$)"
+NOTES = ("api_request", "api_error")
+"""How records of coding agents end that tell of a request of which no span may come."""
+_TELLING = re.compile(rf"(?:gen_ai|ai|mlflow\.chunk)\.|(?:.*[._])?(?:{'|'.join(NOTES)})$")
 _MAY_TELL = pl.col("trace_id").is_not_null() & (
-    pl.any_horizontal(pl.col("event_name").str.starts_with(prefix) for prefix in (*_EVENT_PREFIXES, "event "))
+    pl.col("event_name").str.contains(rf"^(?:{_TELLING.pattern}|event )")
     | pl.any_horizontal(
-        pl.col(told).list.eval(pl.element().struct.field("key").str.contains(_NAMED)).list.any()
+        pl.col(told)
+        .list.eval(pl.element().struct.field("key").str.contains(r"^(?:gen_ai\.|(?:otel\.)?event\.name$)"))
+        .list.any()
         for told in ("attributes", "content")
     )
     | pl.col("body").struct.field("kvlist_value").is_not_null()
@@ -397,7 +401,7 @@ def _logs(spans: pl.DataFrame, logs: pl.DataFrame, side: Side) -> None:
             continue
         body = struct_value(r["body"])
         merged = attributes | (body if isinstance(body, dict) else {"body": body} if body is not None else {})
-        if not any(told.startswith(_EVENT_PREFIXES) for told in (name, *merged)):
+        if not any(map(_TELLING.match, (name, *merged))):
             continue  # an application's own
         number = attributes.get("gen_ai.message.index")
         time = r["time_unix_nano"] or r["observed_time_unix_nano"] or 0
