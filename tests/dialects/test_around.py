@@ -46,12 +46,13 @@ def test_a_run_is_the_same_within_the_request_that_asked_for_it(name, dialect):
 _LIMIT = {"error": "GraphRecursionError: Recursion limit of 4 reached without hitting a stop condition."}
 
 
-def _within(*spans, error=None):
-    """The same in a server's request, and what a handler did in it."""
+def _within(*spans, error=None, layers=1):
+    """The same in a server's request, and what handlers did in it, each in another."""
+    handlers = [span(102 + n, 101 + n, "handle", at=-1, took=38, scope="app", error=error) for n in range(layers)]
     return [
         span(101, None, "POST /chat", at=-2, took=40, kind=2, scope="http", error=error),
-        span(102, 101, "handle_chat", at=-1, took=38, scope="app", error=error),
-        *({**s, "parent": 102} if s["parent"] is None else s for s in spans),
+        *handlers,
+        *({**s, "parent": handlers[-1]["id"]} if s["parent"] is None else s for s in spans),
     ]
 
 
@@ -73,6 +74,15 @@ def test_an_agent_in_a_request_answers_what_it_puts_out(ended):
     assert found == [ended or "All done."] * 2
     short, taken = with_shortcut(*frames([("traces", request(_within(*spans)))]))
     assert (short["output"].to_list(), taken) == (found[:1], 1)
+
+
+@pytest.mark.parametrize("layers", [12, 900])
+def test_handlers_may_stand_in_each_other_as_deep_as_they_like(layers):
+    spans = [*_loop(None), chat(4, 1, "Done.", "go", at=5)]
+    (bare,), (deep,) = runs(*spans), runs(*_within(*spans, layers=layers))
+    assert {k: v for k, v in deep.items() if k not in _OF_ITS_OWN} == {
+        k: v for k, v in bare.items() if k not in _OF_ITS_OWN
+    }
 
 
 def test_what_a_limit_left_to_run_did_not_run_whatever_failed_around_it_without_a_word():
