@@ -126,9 +126,9 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     over |= {n for n in work.offered or () if any(d.target and bare(d.target) == bare(n) for d in handed)}
     known, source = _known(work.offered, {*over, *work.ways, *(d.tool for d in handed if d.tool)}, config)
     delegated = _delegated(work, agents, bool(over), incomplete)
-    orphans = sum(n.orphan for n in nodes)
+    orphans = sum(n.orphan or n.afar for n in nodes)
     _not_told(run, agents, handed, bool(unmade), incomplete)
-    if orphans and root.orphan:
+    if open_ := root.orphan or root.afar:
         incomplete.add(NO_ROOT)
     if any(f.astray for f in group) or asked_unseen(run):
         incomplete.add("whose work this was is not visible")
@@ -147,7 +147,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
         "scope": _scope(calls, nodes),
         "start_unix_nano": start or None,
         "end_unix_nano": end or None,
-        "settled": not root.orphan or now_ns - end >= config.runs.settle_ns,
+        "settled": not open_ or now_ns - end >= config.runs.settle_ns,
         "status": ended,
         "input": run.input,
         "output": run.output,

@@ -24,6 +24,7 @@ from otelcov.runs.joining.sessions import STEPS
 from otelcov.runs.joining.told_again import Teller, of_services, tellers, told_again, twofold
 from otelcov.runs.rows import Columns, Row
 from otelcov.runs.shortcut.regular import regular
+from otelcov.runs.trace.afar import take_in
 from otelcov.runs.trace.beside_tools import put_in_tools
 from otelcov.runs.trace.inherited import inherit_errors
 from otelcov.runs.trace.spans import Side, Span, table, traces
@@ -286,6 +287,7 @@ def _trees(
     for spans in traces(spans_of(columns)):
         try:
             trace = Trace(spans, side, put_in_tools)
+            take_in(trace)
             name_agents(trace)
             lay_together(trace)
             inherit_errors(trace)

@@ -25,11 +25,11 @@ def beside(scenario: Scenario) -> Scenario:
     return replace(scenario, requests=tuple(_each(scenario, _beside)))
 
 
-def framed(scenario: Scenario) -> Scenario:
+def framed(scenario: Scenario, from_afar: bool = False) -> Scenario:
     """Each trace of several spans is what a handler did in a server that a frontend asked, where all of them failed
-    without a word if the trace did."""
+    without a word if the trace did. `from_afar`: of the frontend nothing is told."""
     sizes = Counter(span.trace_id for body in scenario.bodies("traces") for _, span in _spans(_read(body)))
-    return replace(scenario, requests=tuple(_each(scenario, lambda whole, logs: _framed(whole, sizes))))
+    return replace(scenario, requests=tuple(_each(scenario, lambda whole, logs: _framed(whole, sizes, from_afar))))
 
 
 def _each(scenario: Scenario, change: Any) -> Iterator[tuple[str, bytes]]:
@@ -86,7 +86,7 @@ def _beside(whole: ExportTraceServiceRequest, logs: ExportLogsServiceRequest) ->
             record.attributes.extend(_told({"code.function.name": "handle"}))
 
 
-def _framed(whole: ExportTraceServiceRequest, sizes: Counter[bytes]) -> None:
+def _framed(whole: ExportTraceServiceRequest, sizes: Counter[bytes], from_afar: bool) -> None:
     for group, span in list(_spans(whole)):
         if span.parent_span_id or sizes[span.trace_id] < 2:
             continue
@@ -110,6 +110,8 @@ def _framed(whole: ExportTraceServiceRequest, sizes: Counter[bytes]) -> None:
             one.status.code = _FAILED if span.status.code == _FAILED else 0  # type: ignore[assignment]
             above = one.span_id
         span.parent_span_id = above
+        if from_afar:
+            del asked.scope_spans[:]
 
 
 def _id(span: Span, of: str) -> bytes:

@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from otelcov.runs.whole.unknowns import NO_ROOT
 from tests import captures
 from tests.captures.around import beside, framed
 from tests.runs.either_way import with_shortcut, without
@@ -41,6 +42,16 @@ def test_requests_that_steps_make_and_what_they_log_are_nothing_of_a_run(name, d
 def test_a_run_is_the_same_within_the_request_that_asked_for_it(name, dialect):
     scenarios = captures.packed(name, dialect)
     assert _both_ways(map(framed, scenarios)) == _both_ways(scenarios)
+
+
+@pytest.mark.parametrize(("name", "dialect"), FRAMED, ids=[dialect for _, dialect in FRAMED])
+def test_who_sent_the_request_need_not_tell_of_that(name, dialect):
+    scenarios = captures.packed(name, dialect)
+    bare, asked = _both_ways(scenarios), _both_ways(framed(s, from_afar=True) for s in scenarios)
+    assert sum(NO_ROOT in run["incomplete"] for run in asked) > len(asked) // 2
+    for run in [*bare, *asked]:
+        run["incomplete"] = [why for why in run["incomplete"] if why != NO_ROOT]
+    assert asked == bare
 
 
 _LIMIT = {"error": "GraphRecursionError: Recursion limit of 4 reached without hitting a stop condition."}
@@ -83,6 +94,24 @@ def test_handlers_may_stand_in_each_other_as_deep_as_they_like(layers):
     assert {k: v for k, v in deep.items() if k not in _OF_ITS_OWN} == {
         k: v for k, v in bare.items() if k not in _OF_ITS_OWN
     }
+
+
+@pytest.mark.parametrize(("kind", "whole"), [(2, True), (5, True), (3, False), (1, False)])
+def test_what_a_server_or_a_consumer_took_in_is_whole_though_nobody_tells_of_the_sender(kind, whole):
+    spans = _within(*_loop(None), chat(4, 1, "Done.", "go", at=5))
+    spans[0] |= {"parent": 999, "kind": kind}
+    short, taken = with_shortcut(*frames([("traces", request(spans))]))
+    (run,), (row,) = runs(*spans), captures.as_json(short)
+    assert (taken, run) == (1, row)
+    assert (run["incomplete"], "error" in run["boundaries_unknown"]) == ([NO_ROOT], not whole)
+
+
+@pytest.mark.parametrize("lost", [1, 102])
+def test_no_request_from_afar_is_whole_where_more_is_lost(lost):
+    spans = [*_within(*_loop(None)), span(103, 102, "look it up", at=1), chat(4, 103, "Done.", "go", at=5)]
+    spans[0] |= {"parent": 999}
+    for run in runs(*(s for s in spans if s["id"] != lost)):
+        assert "error" in run["boundaries_unknown"]
 
 
 def test_what_a_limit_left_to_run_did_not_run_whatever_failed_around_it_without_a_word():

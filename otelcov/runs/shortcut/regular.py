@@ -48,6 +48,7 @@ from otelcov.runs.rules.habits import (
 from otelcov.runs.shortcut.contentless import without_content
 from otelcov.runs.shortcut.run_rows import rows
 from otelcov.runs.shortcut.sketch import AGENT_, LLM_, NONE_, TOOL_, Bools, Ints, Sketch
+from otelcov.runs.trace.afar import TAKES_IN
 from otelcov.runs.trace.spans import KEPT, Side
 from otelcov.runs.trace.tree import USUAL_LIMITS, ended_by
 from otelcov.runs.whole.offered import tells_of_answers
@@ -135,6 +136,7 @@ class _Form:
             headless=self.headless,
             gaps=self.gaps,
             torn=self.torn,
+            cut=self.torn & ~(self.told["unexplained"] & self.told["taken in"])[self.root],
             contentless=self.contentless,
             bad=self.bad,
         )
@@ -149,6 +151,7 @@ def _told() -> dict[str, pl.Expr]:
     return {
         "kind": kind,
         "unexplained": pl.col("kind").is_null(),
+        "taken in": pl.col("span_kind").is_in(TAKES_IN),
         "other": pl.col("kind").eq_missing(OTHER),
         "bare": pl.col("kind").eq_missing(CHAIN) & pl.all_horizontal(said),  # a turn, or the tools of one
         "turn": ((pl.col("scope") == "gen_ai") & pl.col("name").str.starts_with("step "))  # asks_a_model_in_each

@@ -167,7 +167,7 @@ def _runs(
     ended = np.append(sketch.first[1:], frame.height)[good]
     no_tokens, no_model = _not_reported(work)
     broken = sketch.broken[sketch.top[good]]
-    unended = torn & hushed  # neither an answer nor the end of all that framed it is told
+    unended = sketch.cut[good] & hushed  # neither an answer nor the end of all that framed it is told
     last = pl.Series(np.maximum.reduceat(frame["end"].to_numpy(), sketch.first)[good])
     out: dict[str, pl.Series] = {
         "run_id": pl.Series(
@@ -234,7 +234,7 @@ def _seen(
 
 def _unknown(sketch: Sketch, calls: Calls, outcomes: Outcomes, work: _Work, seen: dict[str, Bools]) -> dict[str, Bools]:
     """Which runs do not tell whether they met each boundary, of those that not all of them tell."""
-    torn, hushed = sketch.torn[work.good], sketch.contentless[work.good]
+    cut, hushed = sketch.cut[work.good], sketch.contentless[work.good]
     unsaid, well = work.llm["finish_reason"].is_null().to_numpy(), (work.llm["status"] == "ok").to_numpy()
     no_finish = work.of_models.every(unsaid) | (unsaid & well)[work.of_models.offsets[1:] - 1]
     failed = sketch.failed[calls.at[outcomes.number[work.tool]]]
@@ -245,10 +245,10 @@ def _unknown(sketch: Sketch, calls: Calls, outcomes: Outcomes, work: _Work, seen
         well_done |= np.isin(work.good, open_.trace[asked]) & ~seen["tool_failure"]
         often = repeated(calls, outcomes, work.tool, len(sketch.bad), asked)[work.good] & ~seen["repeated_call"]
     return {
-        "max_steps": torn | hushed,
-        "timeout": torn & ~seen["timeout"],
-        "cost_limit": torn | hushed,
-        "error": torn & ~seen["error"],
+        "max_steps": cut | hushed,
+        "timeout": cut & ~seen["timeout"],
+        "cost_limit": cut | hushed,
+        "error": cut & ~seen["error"],
         "length": no_finish,
         "content_filter": no_finish & ~seen["content_filter"],
         "empty_input": hushed,

@@ -50,6 +50,7 @@ class Sketch:
     headless: Bools  # of each trace: its root has not come, and `root` is the first span below it
     gaps: Ints  # of each headless trace, how many parents have not come
     torn: Bools  # of each trace: `root` names a parent that has not come
+    cut: Bools  # … and is no request from afar
     contentless: Bools  # of each trace
     bad: Bools  # of each trace
 

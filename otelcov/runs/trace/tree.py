@@ -61,6 +61,7 @@ class Node:
     """A span in its tree. `kind` and `agent` start as the dialects' answer and end as what the tree says."""
 
     __slots__ = (
+        "afar",
         "agent",
         "children",
         "depth",
@@ -86,7 +87,7 @@ class Node:
         self.depth = 0  # how many spans of its trace are above it
         self.agent: str | None = None  # the agent this span's work belongs to
         self.own_agent: str | None = None  # set where the span *is* an agent's
-        self.orphan = False
+        self.orphan = self.afar = False  # its parent has not come; afar: and what it is the first of is whole
         self.inherited = False  # its ERROR repeats that of an earlier span
         self.failed: tuple[object, tuple[str, str] | None] | None = None  # as what, and how `failure` judged it
         self.start = self.since = span.start or span.end  # since: no earlier than what it is in
