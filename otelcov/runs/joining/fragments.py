@@ -17,7 +17,7 @@ from otelcov.runs.joining.beside import beside, turns_among, turns_lost
 from otelcov.runs.joining.left_current import begun_after, set_apart
 from otelcov.runs.joining.left_open import requests_left_open
 from otelcov.runs.joining.sessions import STEPS, no_handoffs, of_several_messages, requests_of
-from otelcov.runs.joining.turns import asked_apart, first_said, in_turn, leader, one_conversation
+from otelcov.runs.joining.turns import anew, asked_apart, first_said, in_turn, leader, one_conversation
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.llm.models import OVERWRITTEN, model_calls
 from otelcov.runs.rules.habits import asks_a_model, lays_in_sessions, of_langfuse, runs_tools, tells_resumed_anew
@@ -416,15 +416,18 @@ def _requests(root: Node, nodes: list[Node]) -> list[tuple[Node, list[Node]]]:
 
 def _one_after_another(root: Node, nodes: list[Node]) -> list[tuple[Node, list[Node]]]:
     """The turns of a conversation below a span that was neither asked nor answered anything: alike, one after another,
-    and each begins with new words of the user, after those that the turn before it began with and their answer."""
+    and each begins with new words of the user, after those that the turn before it began with and their answer. Or the
+    requests of a batch, below what nobody explains and is no request itself."""
     turns = [n for n in root.children if any(x.kind in STEPS for x in (n, *n.below()))]
-    if len(turns) < 2 or root.kind not in (None, AGENT, CHAIN) or any(n.kind not in (AGENT, CHAIN) for n in turns):
+    batch = root.kind is None and root.span.span_kind not in _REQUESTS
+    kinds = (AGENT, CHAIN, None) if batch else (AGENT, CHAIN)
+    if len(turns) < 2 or root.kind not in (None, AGENT, CHAIN) or any(n.kind not in kinds for n in turns):
         return []
     if any(told is not None for told in (root.span.input, root.span.output, root.input_messages)):
         return []
     if root.kind == AGENT and root.side.events.get(root.span.row):  # which tell what it was asked, and answered
         return []
-    return _apart(nodes, turns) if in_turn(turns) else []
+    return _apart(nodes, turns) if in_turn(turns) or (batch and anew(turns)) else []
 
 
 def _after_raising(tops: list[tuple[Node, list[Node]]], raised: set[bytes | None]) -> list[tuple[Node, list[Node]]]:

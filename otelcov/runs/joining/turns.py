@@ -35,14 +35,26 @@ def asked_apart(roots: list[Node], leaders: list[str | None]) -> bool:
         return False
     said = [_asked(n) for n in roots]
     said = said if all(said) else [first_said(n) or own for n, own in zip(roots, said, strict=True)]
-    if not all(said):
-        return all(is_a_loop(n.span.name) for n in roots)
+    return _in_own_words(roots, said) if all(said) else all(is_a_loop(n.span.name) for n in roots)
+
+
+def anew(turns: list[Node]) -> bool:
+    """Do these, alike, follow one another, each with words of its own, as the requests of a batch do?"""
+    if not _alike(turns) or not _one_by_one(turns):
+        return False
+    said = [first_said(n) for n in turns]
+    return all(said) and _in_own_words(turns, said)
+
+
+def _in_own_words(turns: list[Node], said: list[list[Message]]) -> bool:
+    """Does each begin alike, with words of its own, and hold nothing of what those before it brought, as the steps of a
+    workflow would?"""
     if len({tuple(x.role for x in some) for some in said}) > 1:
         return False
     words = [some[-1].text or "" for some in said]
     if len(set(words)) < len(words) or any(x.role == "assistant" for x in said[0]):
         return False
-    brought = [_brought(n) for n in roots]
+    brought = [_brought(n) for n in turns]
     return not any(
         told in later for at, later in enumerate(words) for some in brought[max(at - _BEFORE, 0) : at] for told in some
     )
