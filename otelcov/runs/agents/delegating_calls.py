@@ -217,7 +217,7 @@ def _named_by_tool(call: ToolCall, scene: Scene) -> Found | None:
     if sent and not scene.known:  # as LangGraph does, where nobody names an agent
         return Found(to, "handoff")
     node = _node_named(match.group("to"), call, scene)
-    if node is None and sent and _taken_up(to, call, scene):
+    if node is None and ((sent and _taken_up(to, call, scene)) or _sent_in_vain(call, scene)):
         return Found(to, "handoff")
     return None if node is None else Found(node, "handoff" if call.nodes else "tool")
 
@@ -248,6 +248,18 @@ def _goes_to(call: ToolCall) -> tuple[str | None, bool]:
     to = told.get("goto")
     to = to[0] if isinstance(to, list) and len(to) == 1 else to
     return (to, told.get("graph") == "__parent__") if isinstance(to, str) else (None, False)
+
+
+def _sent_in_vain(call: ToolCall, scene: Scene) -> bool:
+    """Did a tool have the graph above its own go on, in a run that broke before anybody was asked since?"""
+    raw = span_fact(call.nodes, "result") if call.nodes else None
+    if not isinstance(raw, str) or _ABOVE.match(raw) is None:
+        return False
+    return all(mc.start < call.end for mc in scene.model_calls[-NEWEST:])
+
+
+_ABOVE = re.compile(r'\{\s*(?:"output":\s*\{\s*)?"graph":\s*"__parent__"')
+"""How a `Command` of LangGraph's begins, of which the rest may be cut."""
 
 
 def _taken_up(name: str, call: ToolCall, scene: Scene) -> bool:

@@ -242,8 +242,9 @@ def _asked_before(after: Fragment, known: int) -> list[Request]:
 def _told(p: Fragment, requests: list[Request], inner: list[Fragment]) -> Iterator[tuple[Fragment, int, bool, bool]]:
     """Those whose words say that they were called for one of these requests, and for which. Who was told the same as
     who asked is the same agent, at work for somebody else who may speak of the same things: then the words must be
-    equal."""
+    equal. Who is called by a tool that hands over may be told what the user said in place of a task (PraisonAI)."""
     said = [(_said(r), _delegates(r)) for r in requests]
+    heard = _newest(p) or ""
     for child in inner:
         words = _words(child)
         if words is None:
@@ -254,6 +255,7 @@ def _told(p: Fragment, requests: list[Request], inner: list[Fragment]) -> Iterat
                 words in parts
                 or (parts and not same and (parts[0] in words or words in parts[0]))
                 or (not parts and by_name)
+                or (by_name and not same and len(heard) > _WORD and heard in words)
             ):
                 yield child, at, words in parts, by_name
 

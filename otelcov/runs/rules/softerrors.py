@@ -172,10 +172,14 @@ def which_nobody_has(text: str) -> str | None:
     return next(filter(None, hit.groups()), None) if hit is not None else None
 
 
+_ERROR = {"error", "available_tools"}
+
+
 def _in_place(value: Any) -> Any:
-    """What a framework puts in the place of a result: a text, or an object that holds it as an error."""
+    """What a framework puts in the place of a result: a text, or an object that holds it as an error (PraisonAI's tells
+    the tools that there are, too)."""
     value = _alone(value)
-    return value["error"] if isinstance(value, dict) and value.keys() == {"error"} else value
+    return value["error"] if isinstance(value, dict) and {"error"} <= value.keys() <= _ERROR else value
 
 
 _NONE_SUCH = (

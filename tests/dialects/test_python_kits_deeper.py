@@ -1,0 +1,54 @@
+"""Python kits that hand on their work, in which something fails, by what they told of runs against a model of ours."""
+
+import json
+
+import pytest
+
+from tests.runs.requests import agent, chat, runs, tool
+
+
+@pytest.mark.parametrize("cut", [None, 60])
+def test_a_graph_that_broke_as_it_was_to_go_on_with_an_agent_was_handed_over_to_it(cut):
+    """LangGraph's swarm, of whose tools that were asked for at once another threw."""
+    sent = json.dumps({"graph": "__parent__", "update": {"messages": ["go"] * 9}, "goto": "writer"})[:cut]
+    (run,) = runs(
+        agent(1, "planner", took=9, error="boom"),
+        chat(2, 1, [("c1", "transfer_to_writer", {}), ("c2", "look", {})], "go", at=1),
+        tool(3, 1, "transfer_to_writer", "c1", sent, at=3),
+        tool(4, 1, "look", "c2", at=3, error="boom"),
+    )
+    assert [(d["from"], d["to"], d["form"], d["status"]) for d in run["delegations"]] == [
+        ("planner", "writer", "handoff", "unknown")
+    ]
+    assert [c["name"] for c in run["tool_calls"]] == ["look"]
+
+
+def _words(role, text):
+    return {"role": role, "parts": [{"type": "text", "content": text}]}
+
+
+@pytest.mark.parametrize("told", ["[Handoff from planner] go there", "go elsewhere"])
+def test_who_is_handed_over_to_may_be_told_what_the_user_said(told):
+    """PraisonAI, of which a client's spans tell, each in a trace of its own."""
+    asked = [_words("system", "You plan."), _words("user", "go there")]
+    call = {"type": "tool_call", "id": "c1", "name": "transfer_to_writer", "arguments": {"task": "write"}}
+    came = {"type": "tool_call_response", "id": "c1", "response": "Handoff successful. writer response: written"}
+    back = [*asked, {"role": "assistant", "parts": [call]}, {"role": "tool", "parts": [came]}]
+    found = runs(
+        chat(1, None, [("c1", "transfer_to_writer", {"task": "write"})], asked, trace=1),
+        chat(2, None, "written", [_words("system", "You write."), _words("user", told)], trace=2, at=2),
+        chat(3, None, "done", back, trace=3, at=4),
+    )
+    assert len(found) == (1 if "go there" in told else 2)
+    ways = [[(d["to"], d["tool"], d["status"]) for d in run["delegations"] or []] for run in found]
+    assert len(found) == 2 or ways == [[("writer", "transfer_to_writer", "ok")]]
+
+
+def test_the_tools_that_there_are_may_be_told_beside_the_one_that_nobody_has():
+    """PraisonAI."""
+    told = {"error": "Tool 'look' not found. Available tools: ['dig']", "available_tools": ["dig"]}
+    call = {"type": "tool_call", "id": "c1", "name": "look", "arguments": {}}
+    came = {"type": "tool_call_response", "id": "c1", "response": json.dumps(told)}
+    back = [_words("user", "go"), {"role": "assistant", "parts": [call]}, {"role": "tool", "parts": [came]}]
+    (run,) = runs(chat(1, None, [("c1", "look", {})], "go"), chat(2, None, "done", back, trace=2, at=2))
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("look", "requested")]
