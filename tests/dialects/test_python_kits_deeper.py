@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.runs.requests import agent, chat, runs, tool
+from tests.runs.requests import agent, chat, runs, span, tool
 
 
 @pytest.mark.parametrize("cut", [None, 60])
@@ -52,3 +52,50 @@ def test_the_tools_that_there_are_may_be_told_beside_the_one_that_nobody_has():
     back = [_words("user", "go"), {"role": "assistant", "parts": [call]}, {"role": "tool", "parts": [came]}]
     (run,) = runs(chat(1, None, [("c1", "look", {})], "go"), chat(2, None, "done", back, trace=2, at=2))
     assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("look", "requested")]
+
+
+_OI = "openinference.instrumentation.langchain"
+
+
+def _chain(id, parent, name, at, took, given=""):
+    told = {"openinference.span.kind": "CHAIN", "input.value": given}
+    return span(id, parent, name, at=at, took=took, attributes=told, scope=_OI, status=1)
+
+
+@pytest.mark.parametrize("given", ["c1", "c0"])
+def test_a_call_that_a_step_was_given_may_have_run_though_history_leaves_it_out(given):
+    """LangGraph's supervisor, of what was asked for beside a hand-over; the span of the tool was lost."""
+    call = {"name": "look", "args": {"x": 1}, "id": given, "type": "tool_call"}
+    step = json.dumps({"__type": "tool_call_with_context", "tool_call": call, "state": {"messages": [{"id": "c1"}]}})
+    back = [
+        _words("user", "go"),
+        {"role": "assistant", "parts": [{"type": "tool_call", "id": "c2", "name": "dig", "arguments": {}}]},
+        {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c2", "response": "dug"}]},
+    ]
+    (run,) = runs(
+        agent(1, "planner", took=20),
+        _chain(2, 1, "agent", 0, 3),
+        chat(3, 2, [("c1", "look", {"x": 1}), ("c2", "dig", {})], "go", at=1),
+        _chain(5, 1, "tools", 4, 1, step),
+        _chain(6, 1, "tools", 4, 2),
+        tool(7, 6, "dig", "c2", "dug", at=4),
+        _chain(8, 1, "agent", 7, 3),
+        chat(9, 8, "done", back, at=8),
+    )
+    assert [c["status"] for c in run["tool_calls"] if c["name"] == "look"] == [
+        "unknown" if given == "c1" else "requested"
+    ]
+
+
+def test_a_node_of_the_agents_name_took_over_though_its_model_call_was_lost():
+    """LangGraph's supervisor sends its state with the hand-over."""
+    sent = '{"graph": "__parent__", "goto": ["Send(node=\'writer\', arg={})"]}'
+    (run,) = runs(
+        agent(1, "planner", took=20),
+        chat(2, 1, [("c1", "transfer_to_writer", {})], "go", at=1),
+        tool(3, 1, "transfer_to_writer", "c1", sent, at=3),
+        _chain(4, 1, "writer", 5, 3),
+        chat(6, 1, "done", "go", at=9),
+    )
+    assert [(d["from"], d["to"], d["form"]) for d in run["delegations"]] == [("planner", "writer", "handoff")]
+    assert run["tool_calls"] == []

@@ -217,7 +217,8 @@ def _named_by_tool(call: ToolCall, scene: Scene) -> Found | None:
     if sent and not scene.known:  # as LangGraph does, where nobody names an agent
         return Found(to, "handoff")
     node = _node_named(match.group("to"), call, scene)
-    if node is None and ((sent and _taken_up(to, call, scene)) or _sent_in_vain(call, scene)):
+    above = node is None and _sent_above(call)
+    if node is None and (((sent or above) and _taken_up(to, call, scene)) or (above and not _followed(call, scene))):
         return Found(to, "handoff")
     return None if node is None else Found(node, "handoff" if call.nodes else "tool")
 
@@ -250,12 +251,15 @@ def _goes_to(call: ToolCall) -> tuple[str | None, bool]:
     return (to, told.get("graph") == "__parent__") if isinstance(to, str) else (None, False)
 
 
-def _sent_in_vain(call: ToolCall, scene: Scene) -> bool:
-    """Did a tool have the graph above its own go on, in a run that broke before anybody was asked since?"""
+def _sent_above(call: ToolCall) -> bool:
+    """Did a tool have the graph above its own go on with another node?"""
     raw = span_fact(call.nodes, "result") if call.nodes else None
-    if not isinstance(raw, str) or _ABOVE.match(raw) is None:
-        return False
-    return all(mc.start < call.end for mc in scene.model_calls[-NEWEST:])
+    return isinstance(raw, str) and _ABOVE.match(raw) is not None
+
+
+def _followed(call: ToolCall, scene: Scene) -> bool:
+    """Was a model asked since?"""
+    return any(mc.start >= call.end for mc in scene.model_calls[-NEWEST:])
 
 
 _ABOVE = re.compile(r'\{\s*(?:"output":\s*\{\s*)?"graph":\s*"__parent__"')

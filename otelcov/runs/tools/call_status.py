@@ -343,7 +343,7 @@ def _not_seen(call: ToolCall, spans_shown: bool, later: Later) -> str:
     if (
         asks_leave(call.call_id)
         or broke_off(call)
-        or later.goes_on(call)
+        or (later.goes_on(call) and not later.given_to_a_step(call))
         or later.held_up(call)
         or later.asked_again(call)
         or _left_to_others(call)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import pairwise
@@ -15,6 +16,9 @@ from otelcov.runs.tools.by_name import cores
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.dealing import dealt, exchanges
 from otelcov.runs.trace.tree import Node, spelling, waiting
+
+_HEAD = 4096  # letters of what a step was given
+_GIVEN = re.compile(r'"id": ?"([^"]+)", ?"type": ?"tool_call"')
 
 
 class Later:
@@ -33,6 +37,7 @@ class Later:
         self._hollow: dict[int, list[int]] = {}  # when steps began that run tools and ran none, by what they are in
         self._named: dict[int, dict[str, int]] = {}  # when what bears a name began last, by what it is in
         self._tools_ran: dict[int, int] = {}  # when a step of those that run tools began last, by what it is in
+        self._step_ids: dict[int, set[str]] = {}  # which calls steps were given, by what they are in
         self._read = False
 
     @property
@@ -134,6 +139,22 @@ class Later:
             names = {n.span.name for n in steps if any(x.kind == TOOL for x in n.children)} | {"tools"}
             began = self._tools_ran[id(holder)] = max((n.start for n in steps if n.span.name in names), default=-1)
         return began
+
+    def given_to_a_step(self, call: ToolCall) -> bool:
+        """Did a step of LangGraph's begin that was given just this call? Histories may leave out what it brought."""
+        asker = call.asked_by
+        if asker is None or not call.call_id:
+            return False
+        above = (n.parent for n in _near_above(asker.node) if n.parent is not None)
+        return any(call.call_id in self._given(holder) for holder in above)
+
+    def _given(self, holder: Node) -> set[str]:
+        """The ids of the calls that the steps in a span were given, before the state that some are given, too."""
+        ids = self._step_ids.get(id(holder))
+        if ids is None:
+            heads = ((n.span.input or "")[:_HEAD].split('"state"')[0] for n in holder.children if n.kind == CHAIN)
+            ids = self._step_ids[id(holder)] = {i for head in heads for i in _GIVEN.findall(head)}
+        return ids
 
     def held_up(self, call: ToolCall) -> bool:
         """Did LangChain's middleware stop all that this answer asks for, to wait for leave?"""
