@@ -70,7 +70,7 @@ from otelcov.dialects.goai import GOAI
 from otelcov.dialects.google_adk import GOOGLE_ADK, GOOGLE_ADK_THOUGHTS
 from otelcov.dialects.grafana import GRAFANA
 from otelcov.dialects.griptape import GRIPTAPE
-from otelcov.dialects.guardrails import GUARDRAILS
+from otelcov.dialects.guardrails import GUARDRAILS, NEMO_GUARDRAILS
 from otelcov.dialects.haystack import HAYSTACK, HAYSTACK_PROMPTS
 from otelcov.dialects.koog import KOOG
 from otelcov.dialects.langfuse import LANGFUSE
@@ -235,6 +235,7 @@ DIALECTS: tuple[Dialect, ...] = (
     AGNO,
     AUTOGEN,
     GUARDRAILS,
+    NEMO_GUARDRAILS,
     GRIPTAPE,
     GALILEO,
     GIGAFLOW,

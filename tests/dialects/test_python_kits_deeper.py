@@ -99,3 +99,51 @@ def test_a_node_of_the_agents_name_took_over_though_its_model_call_was_lost():
     )
     assert [(d["from"], d["to"], d["form"]) for d in run["delegations"]] == [("planner", "writer", "handoff")]
     assert run["tool_calls"] == []
+
+
+def _rail(id, parent, name, at, took=1, scope="nemo-guardrails", **more):
+    return span(id, parent, name, at=at, took=took, scope=scope, **more)
+
+
+def _asked(id, parent, at, model="gpt-4o", task="chat", scope="nemo-guardrails", **told):
+    told = {"gen_ai.operation.name": task, "gen_ai.request.model": model, "gen_ai.usage.input_tokens": 10 * id} | told
+    return _rail(id, parent, f"{task} {model}", at, scope=scope, kind=3, attributes=told)
+
+
+def _words_of(heard, said):
+    return {"gen_ai.input.messages": [_words("user", heard)], "gen_ai.output.messages": [_words("assistant", said)]}
+
+
+@pytest.mark.parametrize("lost", [None, 1, 3])
+def test_what_rails_ask_a_model_was_not_asked_by_the_user(lost):
+    """NeMo Guardrails 0.24."""
+    asked = {"guardrails.request.input": '[{"role": "user", "content": "go"}]', "guardrails.request.output": "No."}
+    spans = [
+        _rail(1, None, "guardrails.request", 0, 9, attributes=asked | {"gen_ai.operation.name": "guardrails"}),
+        _rail(2, 1, "guardrails.rail", 1, 2, attributes={"rail.type": "Input"}),
+        _rail(3, 2, "guardrails.action", 1, 2),
+        _asked(4, 3, 1, **_words_of("Is this bad: go", "no")),
+        _asked(5, 1, 3, **_words_of("go", "gone")),
+        _rail(6, 1, "guardrails.rail", 5, 2, attributes={"rail.type": "Output", "rail.stop": True}),
+        _asked(7, 6, 5, **_words_of("Is this bad: gone", "yes")),
+    ]
+    (run,) = runs(*(one for one in spans if one["id"] != lost))
+    told = (None, None) if lost == 1 else ("go", "No.")
+    assert (run["input"], run["output"], run["status"]) == (*told, "unknown" if lost == 1 else "ok")
+    assert sorted(c["input_tokens"] for c in run["llm_calls"]) == [40, 50, 70]
+
+
+def test_rails_tell_models_by_the_names_of_tasks_and_words_by_events():
+    """NeMo Guardrails 0.24, whose older engine tells of a request once it is done."""
+    ours = {"scope": "nemo_guardrails"}
+    said = [("guardrails.user_message", {"content": "go"}), ("guardrails.utterance.bot.started", {"content": "gone"})]
+    (run,) = runs(
+        _rail(1, None, "guardrails.request", 0, 9, events=said, **ours),
+        _rail(2, 1, "guardrails.rail", 1, 2, attributes={"rail.type": "input"}, **ours),
+        _asked(3, 2, 1, task="self_check_input", **ours),
+        _rail(4, 1, "guardrails.rail", 3, 2, attributes={"rail.type": "generation"}, **ours),
+        _asked(5, 4, 3, task="general", **ours),
+        _asked(6, 4, 4, task="general", **ours, **{"llm.cache.hit": True}),
+    )
+    assert (run["input"], run["output"]) == ("go", "gone")
+    assert [c["input_tokens"] for c in run["llm_calls"]] == [30, 50]

@@ -187,6 +187,12 @@ def tells_words(scope: str, name: str) -> bool:
     return scope == "livekit-agents" and name == "agent_turn"
 
 
+def guards(scope: str) -> bool:
+    """Does a kit of guards frame here what was asked and answered? What a model hears or says in it may be about that,
+    or not reach the user (NeMo Guardrails)."""
+    return scope in ("nemo-guardrails", "nemo_guardrails")
+
+
 def asks_after_results(scope: str) -> bool:
     """Does this kit run whatever was asked for, and ask a model again after a tool that brought something, unless its
     loop met a limit or was called off (LiveKit)?"""

@@ -17,7 +17,7 @@ from otelcov.runs.llm.left_out import hides_requests
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.llm.reasons import cut_off
 from otelcov.runs.llm.unseen_answers import asked_no_model
-from otelcov.runs.rules.answers import waits_for_models
+from otelcov.runs.rules.answers import guards, waits_for_models
 from otelcov.runs.rules.boundaries import asks as asks_for_tools
 from otelcov.runs.rules.habits import ends_after_tools, ends_as_members, of_adk, works_over
 from otelcov.runs.rules.handovers import asks
@@ -50,6 +50,8 @@ from otelcov.runs.whole.told_texts import (
 
 def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Collection[str] = ()) -> str | None:
     """What the run answered. Some models hand it in by tools that are none (`ways`)."""
+    if root.span.output is None and guards(root.span.scope):
+        return None
     own = own_calls(root, calls)
     own = without_verdicts([c for c in own if not _in_the_background(c)] or own)
     last = own[-1] if own else None

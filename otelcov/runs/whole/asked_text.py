@@ -18,7 +18,7 @@ from otelcov.runs.content.prose import own_words
 from otelcov.runs.content.semconv import semconv_messages
 from otelcov.runs.content.wrapped import arguments_of, emptied
 from otelcov.runs.llm.model_call import ModelCall
-from otelcov.runs.rules.answers import tells_words
+from otelcov.runs.rules.answers import guards, tells_words
 from otelcov.runs.rules.habits import guards_first
 from otelcov.runs.trace.tree import Node
 from otelcov.runs.whole.speakers import calls_agent, front_of, of_a_call, on_a_task, own_calls, shared_out
@@ -113,6 +113,9 @@ _SAID = ("content", "text", "arguments", "args", "input", "output", "result", "r
 def _told(root: Node, calls: list[ModelCall], limit: int | None, incomplete: set[str]) -> str | None:
     empty = False
     if root.span.input is None and tells_words(root.span.scope, root.span.name):
+        return None
+    if root.span.input is None and guards(root.span.scope):
+        incomplete.add("input not reported")
         return None
     spoken = own_calls(root, calls)
     first = min(spoken, key=lambda c: c.start) if spoken else None
