@@ -24,7 +24,7 @@ _CHOOSING = pl.col("span.name").str.contains(r"\.(?:init_run|setup_agent|aggrega
 _CHOOSES = _TASK & pl.col("span.name").str.contains(r"^(?:init_run|setup_agent|aggregate_tool_results)\.task$")
 _PRINTED = scope(r"^openinference\.instrumentation\.llama_index$") & _CHOOSING
 _WITHOUT_WORDS = (_KIND == "LLM") & (pl.col("output.value") == "assistant: None")  # as Python prints a message
-_NEXT = r"(?s)\bAgentInput\(.*\bcurrent_agent_name='([^'\\]+)'\)(?:\"\})?$"  # an event, as Python prints it
+_NEXT = r"(?s)\bAgent(?:Input|Setup)\(.*\bcurrent_agent_name='([^'\\]+)'\)(?:\"\})?$"  # an event, as Python prints it
 
 LLAMA_INDEX = Dialect(
     name="llama-index",

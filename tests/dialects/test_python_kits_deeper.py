@@ -147,3 +147,23 @@ def test_rails_tell_models_by_the_names_of_tasks_and_words_by_events():
     )
     assert (run["input"], run["output"]) == ("go", "gone")
     assert [c["input_tokens"] for c in run["llm_calls"]] == [30, 50]
+
+
+def _step(id, name, at, took, put_out, kind="CHAIN", **more):
+    told = {"openinference.span.kind": kind, "output.value": put_out} | more
+    scope = "openinference.instrumentation.llama_index"
+    return span(id, 1, f"AgentWorkflow.{name}", at=at, took=took, scope=scope, status=1, attributes=told)
+
+
+def test_a_step_that_sets_an_agent_up_names_it_where_the_one_that_chose_it_was_cut():
+    """LlamaIndex under OpenInference, with values cut."""
+    given = {"llm.token_count.prompt": 10, "llm.output_messages.0.message.role": "assistant"}
+    (run,) = runs(
+        _step(1, "run", 0, 20, "done") | {"parent": None},
+        _step(2, "init_run", 0, 1, "AgentInput(input=[1 items], current_agent_name='planner')"),
+        _step(3, "run_agent_step", 2, 1, "AgentOutput(", "LLM", **given),
+        _step(4, "aggregate_tool_results", 4, 1, "AgentInput(input=[ChatMessage(role=<Mess"),
+        _step(5, "setup_agent", 6, 1, "AgentSetup(input=[4 items], current_agent_name='writer')"),
+        _step(6, "run_agent_step", 8, 1, "AgentOutput(", "LLM", **given),
+    )
+    assert [c["agent"] for c in run["llm_calls"]] == ["planner", "writer"]
