@@ -167,3 +167,67 @@ def test_a_step_that_sets_an_agent_up_names_it_where_the_one_that_chose_it_was_c
         _step(6, "run_agent_step", 8, 1, "AgentOutput(", "LLM", **given),
     )
     assert [c["agent"] for c in run["llm_calls"]] == ["planner", "writer"]
+
+
+def test_a_graphs_first_steps_hand_on_what_was_asked_and_who_comes_next():
+    """LangGraph's swarm under Traceloop, whose only model call was lost."""
+    given = {"traceloop.entity.input": '{"inputs": {"messages": [{"role": "user", "content": "go"}]}, "tags": []}'}
+    start = {"traceloop.entity.output": '{"outputs": {"messages": [{"role": "user", "content": "go"}]}}'}
+    (run,) = runs(
+        agent(1, "team", took=9, error="failed", scope="opentelemetry.instrumentation.langchain"),
+        _task(2, 1, "__start__", 0, given | start),
+        _task(3, 2, "route", 0, given | {"traceloop.entity.output": '{"outputs": "planner"}'}),
+        agent(4, "planner", 1, at=1, took=5, error="failed", scope="opentelemetry.instrumentation.langchain"),
+    )
+    assert (run["status"], run["output"]) == ("error", None)
+
+
+def _task(id, parent, name, at, told):
+    told = {"traceloop.span.kind": "task", "traceloop.entity.name": name} | told
+    return span(id, parent, f"{name}.task", at=at, attributes=told, scope="opentelemetry.instrumentation.langchain")
+
+
+_SWARM = "\n\nOther agents available for collaboration:\nAgent name: writer.\n"
+
+
+@pytest.mark.parametrize(
+    ("told", "asked"),
+    [
+        ("Context:\nUser Request: go\nnow" + _SWARM, "go\nnow"),
+        ("Context:\nHandoff Message: write\n\nUser Request: go" + _SWARM, "go"),
+        ("Context:\nUser Request: Multi-modal task" + _SWARM, None),
+        ("Context:\nUser Request: go, for", None),
+    ],
+)
+def test_a_swarm_of_strands_frames_the_words_of_the_user(told, asked):
+    """What frames it has not come."""
+    scope = {"scope": "strands.telemetry.tracer"}
+    words = [{"role": "user", "parts": [{"type": "text", "content": told}]}]
+    (run,) = runs(
+        agent(2, "planner", 1, took=9, status=1, attributes={"gen_ai.input.messages": words}, **scope),
+        chat(3, 2, "done", words, at=1, **scope),
+    )
+    assert run["input"] == asked
+
+
+def test_an_agent_of_a_swarm_that_ended_well_had_asked_its_model_again():
+    """Strands tells nothing of how a swarm ended; the call that answered was lost."""
+    scope = {"scope": "strands.telemetry.tracer"}
+    (run,) = runs(
+        span(1, None, "invoke_swarm", took=9, attributes={"gen_ai.operation.name": "invoke_swarm"}, **scope),
+        agent(2, "planner", 1, took=9, status=1, **scope),
+        chat(3, 2, at=1, error="too many requests", **scope),
+    )
+    assert run["status"] == "unknown"
+
+
+def test_an_agent_of_agnos_that_failed_put_out_no_answer():
+    """The call that failed was lost."""
+    told = {"openinference.span.kind": "AGENT", "agent.name": "planner", "output.value": "server failed"}
+    scope = {"scope": "openinference.instrumentation.agno"}
+    (run,) = runs(
+        span(1, None, "planner.arun", took=9, attributes=told, error="run status: error", **scope),
+        chat(2, 1, [("c1", "look", {})], "go", at=1, **scope),
+        tool(3, 1, "look", "c1", "seen", at=3, **scope),
+    )
+    assert (run["status"], run["output"]) == ("error", None)

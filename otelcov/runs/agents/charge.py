@@ -177,7 +177,9 @@ _TRIPPED = (
 
 
 def put_out_an_error(agent: Node) -> bool:
-    """Is what an agent put out an error's text, by its finish reason?"""
+    """Is what an agent put out an error's text, by its finish reason, or by its status (Agno)?"""
+    if agent.kind == AGENT and agent.span.status_message == "run status: error":
+        return True
     out = agent.span.output or ""
     if agent.kind != AGENT or '"error"' not in out:
         return False

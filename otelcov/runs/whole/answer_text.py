@@ -128,6 +128,8 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
             continue  # a name: it says what comes next, and a tool ran since
         if text in asked and (last is None or node.start <= last.start):
             continue  # the same, in the millisecond in which the model was asked
+        if last is None and node is not root and text and user_text(node.span.input, limit) == text:
+            continue  # it handed on what was asked (LangGraph's `__start__` under Traceloop)
         gave = pending and (root.orphan or node is not root) and _gave(root if root.orphan else node, text)
         if gave or _either(root, node, last):
             continue
@@ -231,10 +233,11 @@ def _failed_after(root: Node, step: Node) -> bool:
 
 
 def _leads_on(root: Node, text: str | None) -> bool:
-    """Is this the name of a step of the run, by which a graph's edge says which comes next (LangGraph)?"""
+    """Is this the name of a step of the run, or of an agent of its, by which a graph's edge says which comes next
+    (LangGraph)?"""
     if not text or len(text) > _NAME or any(c.isspace() for c in text):
         return False
-    return any(n.kind == CHAIN and n.span.name == text for n in root.below())
+    return any((n.kind == CHAIN and n.span.name == text) or n.own_agent == text for n in root.below())
 
 
 _NAME = 64  # letters of a step's, at the most

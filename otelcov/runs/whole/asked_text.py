@@ -33,11 +33,25 @@ _SOLVES = "You are an expert assistant who can solve any task using "
 def input_text(root: Node, calls: list[ModelCall], limit: int | None, incomplete: set[str]) -> str | None:
     """What the user said, and why nobody knows where that is not told."""
     text = _told(root, calls, limit, incomplete)
+    if text is not None and text.startswith(_CONTEXT) and "strands" in root.span.scope:
+        asked = _IN_A_SWARM.match(text)
+        text = asked.group("task") if asked is not None else None
+        incomplete.update(["input not reported"] if text is None else [])
     blank = text is not None and not text.strip()
     if hidden(text) or (blank and (_talk_without_words(root) or made_blank(root, calls) or _named(root, calls, limit))):
         incomplete.add("input not reported")
         return None
     return text
+
+
+_CONTEXT = "Context:\n"
+_IN_A_SWARM = re.compile(
+    r"Context:\n(?:Handoff Message: .*?\n\n)?User Request: (?!Multi-modal task\n)(?P<task>.*?)\n\n"
+    r"(?:Previous agents who worked on this: |Shared knowledge from previous agents:\n"
+    r"|Other agents available for collaboration:\n|You have access to swarm coordination tools\b)",
+    re.S,
+)
+"""The words in which a swarm of Strands' tells an agent of its what the user said, which are no words of the user's."""
 
 
 def _named(root: Node, calls: list[ModelCall], limit: int | None) -> bool:

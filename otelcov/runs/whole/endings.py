@@ -64,7 +64,8 @@ def status(run: Evidence) -> str:
     if last is not None and last.error is not None:
         heard = _answered_for(root, last) or told_to_a_model(run, last) or asked_since(run, last)
         heard = heard or _kept_in_a_tool(last)
-        heard = heard or (root.span.status_code == 1 and fails_with_models(root.span.scope))  # it was asked again
+        asking = (n for n in (root, *last.node.ancestors()) if n is root or n.kind == AGENT)
+        heard = heard or any(n.span.status_code == 1 and fails_with_models(n.span.scope) for n in asking)  # asked again
         return "unknown" if heard or _answered_around(root, last) else "error"
     over = _told_over(run)
     if (
