@@ -231,3 +231,31 @@ def test_an_agent_of_agnos_that_failed_put_out_no_answer():
         tool(3, 1, "look", "c1", "seen", at=3, **scope),
     )
     assert (run["status"], run["output"]) == ("error", None)
+
+
+def test_what_a_step_put_out_that_lies_in_one_that_failed_is_no_answer():
+    """Haystack 3.4 under OpenInference, of an agent that a tool of another asked, of which nothing else is told."""
+    spans = [
+        _chain(1, None, "Pipeline.run", 0, 9) | {"error": "failed", "status": None},
+        _chain(2, 1, "Agent.run", 1, 7) | {"error": "failed", "status": None},
+        _chain(3, 2, "Agent.run", 2, 3, "write"),
+    ]
+    spans[2]["attributes"]["output.value"] = "written"
+    (run,) = runs(*(one | {"scope": "openinference.instrumentation.haystack"} for one in spans))
+    assert (run["status"], run["output"]) == ("error", None)
+
+
+def test_what_an_agent_of_smolagents_hands_in_is_its_answer_though_who_called_it_has_not_come():
+    """The model call that asked for that was lost."""
+    scope = {"scope": "openinference.instrumentation.smolagents"}
+    told = {"openinference.span.kind": "AGENT", "output.value": "done", "agent.name": "planner"}
+    gave = {"openinference.span.kind": "TOOL", "tool.name": "final_answer", "output.value": "done"}
+    (run,) = runs(
+        span(1, 9, "planner.run", took=20, attributes=told, status=1, **scope),
+        _chain(2, 1, "Step 1", 1, 4) | {"error": "Unknown tool nosuch, should be one of: look", "status": None} | scope,
+        chat(3, 2, [("c1", "nosuch", {})], "go", at=1, **scope),
+        _chain(4, 1, "Step 2", 6, 4) | scope,
+        span(5, 4, "FinalAnswerTool", at=7, attributes=gave, status=1, **scope),
+    )
+    assert run["status"] != "error"
+    assert run["output"] == "done"

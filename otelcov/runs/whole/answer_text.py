@@ -22,7 +22,7 @@ from otelcov.runs.rules.boundaries import asks as asks_for_tools
 from otelcov.runs.rules.habits import ends_after_tools, ends_as_members, of_adk, works_over
 from otelcov.runs.rules.handovers import asks
 from otelcov.runs.tools.call import short_id
-from otelcov.runs.tools.handed_in import answer_put_in, answer_put_out
+from otelcov.runs.tools.handed_in import answer_put_in, answer_put_out, is_answer
 from otelcov.runs.trace.tree import Node, exceptions, failure
 from otelcov.runs.whole.asked_text import solves
 from otelcov.runs.whole.at_work import used_unseen
@@ -209,7 +209,7 @@ def _to_be_run(last: ModelCall) -> bool:
 
 def _gave(root: Node, text: str | None) -> bool:
     """Is this what a tool gave, or does it begin with that? A step puts out what it saw (smolagents under OpenLIT)."""
-    given = (n.span.result for n in root.below() if n.kind == TOOL and n.span.result)
+    given = (n.span.result for n in root.below() if n.kind == TOOL and n.span.result and not is_answer(n.span.tool))
     return bool(text) and any(str(text).startswith(told) for told in given)
 
 
@@ -225,10 +225,12 @@ _STREAMED = '"event":"Run'
 
 
 def _failed_after(root: Node, step: Node) -> bool:
-    """Did a run fail, and in a step of its own that came after this one (a flow of CrewAI's)?"""
+    """Did a run fail, and in a step of its own that came after this one (a flow of CrewAI's), or that holds it?"""
     if failure(root) is None:
         return False
     own = next((n for n in (step, *step.ancestors()) if n.parent is root), step)
+    if own is not step and failure(own) is not None:
+        return True
     return any(n.kind == CHAIN and n.start >= own.end and failure(n) is not None for n in root.children)
 
 
