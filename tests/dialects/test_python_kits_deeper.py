@@ -259,3 +259,22 @@ def test_what_an_agent_of_smolagents_hands_in_is_its_answer_though_who_called_it
     )
     assert run["status"] != "error"
     assert run["output"] == "done"
+
+
+def test_who_handed_in_an_answer_since_had_asked_a_model_again():
+    """BeeAI, whose frame was lost with the calls that it tells as one."""
+    gave = {"openinference.span.kind": "TOOL", "tool.name": "final_answer", "output.value": "Message has been sent"}
+    scope = {"scope": "openinference.instrumentation.beeai"}
+    (run,) = runs(
+        chat(2, 1, at=1, took=4, error="failed", **scope),
+        span(3, 1, "final_answer", at=3, attributes=gave, status=1, **scope),
+    )
+    assert run["status"] == "unknown"
+
+
+def test_what_a_tool_threw_may_have_ended_a_run_whose_frame_was_lost():
+    (run,) = runs(
+        chat(2, 1, [("c1", "look", {})], "go", at=1, scope="pydantic-ai"),
+        tool(3, 1, "look", "c1", at=3, error="boom", scope="pydantic-ai"),
+    )
+    assert (run["status"], "error" in run["boundaries_unknown"]) == ("unknown", True)

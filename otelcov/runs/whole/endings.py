@@ -26,6 +26,7 @@ from otelcov.runs.rules.habits import (
     sets_no_status,
     stops_after_turns,
 )
+from otelcov.runs.tools.handed_in import is_answer
 from otelcov.runs.trace.tree import Node, exceptions, failure, spelling, waiting
 from otelcov.runs.whole.answer_text import awaits_another, may_lead_on
 from otelcov.runs.whole.called_off import called_off
@@ -60,10 +61,11 @@ def status(run: Evidence) -> str:
     failed = (failure(root) is not None and root.kind != TOOL) or (broke_off(root) and not _of_a_lost_run(root))
     if failed and not _tried_again(run) and not went_on(root, last) and not borne(root):
         caught_on = _may_be_caught(root) or of_a_tool(root) or _gone_on_elsewhere(root, last) or _marked_by_a_call(root)
+        caught_on = caught_on or (root.kind == LLM and _handed_in_since(run, root))
         return "unknown" if caught_on else "error"
     if last is not None and last.error is not None:
         heard = _answered_for(root, last) or told_to_a_model(run, last) or asked_since(run, last)
-        heard = heard or _kept_in_a_tool(last)
+        heard = heard or _kept_in_a_tool(last) or _handed_in_since(run, last.node)
         asking = (n for n in (root, *last.node.ancestors()) if n is root or n.kind == AGENT)
         heard = heard or any(n.span.status_code == 1 and fails_with_models(n.span.scope) for n in asking)  # asked again
         return "unknown" if heard or _answered_around(root, last) else "error"
@@ -124,6 +126,11 @@ def status(run: Evidence) -> str:
     if root.kind == TOOL and len(run.nodes) == 1 and run.outcomes:
         return "error" if run.outcomes[0].status == "error" else "ok"
     return "unknown" if _told_nothing(run) or limits_hidden(run) else "ok"
+
+
+def _handed_in_since(run: Evidence, asked: Node) -> bool:
+    """Did a tool take an answer in since a model was asked in vain? It was asked again (BeeAI), or another was."""
+    return any(n.kind == TOOL and n.start >= asked.start and is_answer(n.span.tool) for n in run.nodes)
 
 
 def _gone_on_elsewhere(root: Node, last: ModelCall | None) -> bool:

@@ -440,6 +440,8 @@ def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
         unknown |= {"length", "content_filter"}
     if run.root.orphan and run.root.kind != LLM:
         unknown |= {"max_steps", "cost_limit", "error", "timeout"}
+    elif run.root.orphan and last is not None and any(o.error_kind == "hard" for o in run.left(last)):
+        unknown.add("error")  # what a tool threw may have ended the run, as what frames it would tell
     if seen & {"max_steps", "cost_limit"}:
         return
     if _ENOUGH.search(run.root.span.output or ""):
