@@ -130,7 +130,7 @@ def status(run: Evidence) -> str:
 
 def _handed_in_since(run: Evidence, asked: Node) -> bool:
     """Did a tool take an answer in since a model was asked in vain? It was asked again (BeeAI), or another was."""
-    return any(n.kind == TOOL and n.start >= asked.start and is_answer(n.span.tool) for n in run.nodes)
+    return any(n.start >= asked.start and is_answer(n.span.tool) for n in run.nodes)
 
 
 def _gone_on_elsewhere(root: Node, last: ModelCall | None) -> bool:
