@@ -30,6 +30,9 @@ _CREWS = pl.col("gen_ai.crewai.component").is_not_null()
 # CrewAI itself says the same: what its tasks are filled in with, if anything.
 _BARE = scope(r"^crewai$") & pl.col("crewai.crew.inputs").is_in(["null", "{}"])
 
+# What a flow's method is given that listens to another is what that put out: no words of anybody.
+_LISTENS = pl.col("flow.node.type").is_in(["listen", "router"])
+
 CREWAI = Dialect(
     name="crewai",
     kind=pl.when(
@@ -55,6 +58,7 @@ CREWAI = Dialect(
         [
             first("crewai.task.description", "gen_ai.crewai.task.description"),
             pl.when((_CREWS & _UNFILLED) | _BARE).then(pl.lit(NOTHING)),
+            pl.when(_LISTENS).then(pl.lit("{}")),
             pl.when(_SPLUNKS).then(pl.col("gen_ai.input.messages").str.json_path_match("$[0].parts[0].content")),
         ]
     ),

@@ -278,3 +278,15 @@ def test_what_a_tool_threw_may_have_ended_a_run_whose_frame_was_lost():
         tool(3, 1, "look", "c1", at=3, error="boom", scope="pydantic-ai"),
     )
     assert (run["status"], "error" in run["boundaries_unknown"]) == ("unknown", True)
+
+
+def test_what_a_method_of_a_flow_is_given_that_listens_to_another_is_no_word_of_the_users():
+    """CrewAI under OpenInference, whose listener ends the flow's own span late."""
+    scope = {"scope": "openinference.instrumentation.crewai._event_listener"}
+    told = {"openinference.span.kind": "CHAIN", "flow.node.type": "listen", "input.value": '{"_0": "x"}'}
+    (run,) = runs(
+        span(2, 1, "F.work", took=9, attributes=told | {"output.value": "done"}, **scope),
+        agent(3, "planner", 2, at=1, took=7, **scope),
+        chat(4, 3, "done", "go", at=2, **scope),
+    )
+    assert (run["input"], run["output"]) == ("go", "done")
