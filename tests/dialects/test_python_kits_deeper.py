@@ -290,3 +290,34 @@ def test_what_a_method_of_a_flow_is_given_that_listens_to_another_is_no_word_of_
         chat(4, 3, "done", "go", at=2, **scope),
     )
     assert (run["input"], run["output"]) == ("go", "done")
+
+
+def test_a_tool_of_one_agent_was_not_asked_for_by_another_by_other_ids_and_words():
+    """ADK under OpenInference, whose frame of an agent tells its last model call alone; the span of the tool of the
+    agent that it called was lost."""
+    given = {"gen_ai.tool.call.arguments": '{"x": "p"}'}
+    (run,) = runs(
+        agent(1, "planner", took=20),
+        tool(2, 1, "ask_writer", "c1", "written", at=1, took=9),
+        agent(3, "writer", 2, at=2, took=7),
+        chat(4, 3, [("c2", "look", {"x": "w"})], "write", at=3),
+        chat(5, 3, "written", "write", at=6),
+        tool(6, 1, "look", "c3", "seen p", at=12, attributes=given),
+    )
+    told = {c["call_id"]: (c["agent"], c["result"]) for c in run["tool_calls"]}
+    assert told == {"c2": ("writer", None), "c3": ("planner", "seen p")}
+
+
+def test_a_team_whose_model_asked_for_more_since_a_member_ended_did_not_end_with_that():
+    """Agno under OpenInference, of a stream that nobody read to its end."""
+    told = {"openinference.span.kind": "AGENT", "output.value": "written"}
+    scope = {"scope": "openinference.instrumentation.agno"}
+    (run,) = runs(
+        span(1, None, "planner.arun", took=20, attributes=told | {"agent.name": "planner"}, status=1, **scope),
+        chat(2, 1, [("c1", "delegate_task_to_member", {"member_id": "writer"})], "go", at=1, **scope),
+        span(3, 1, "writer.arun", at=3, took=4, attributes=told | {"agent.name": "writer"}, status=1, **scope),
+        chat(4, 3, "written", "write", at=4, **scope),
+        chat(5, 1, [("c2", "look", {})], "go", at=9, **scope),
+        tool(6, 1, "look", "c2", at=11, error="boom", **scope),
+    )
+    assert (run["output"], run["status"] == "ok") == (None, False)

@@ -78,8 +78,8 @@ def asks_a_model(scope: str, name: str) -> bool:
 
 def ends_as_members(scope: str) -> bool:
     """Is what a member of a team's said last in a stream told here as what the team did (Agno under OpenTelemetry's
-    own)?"""
-    return scope == _AGNOS
+    own, and under OpenInference)?"""
+    return scope in (_AGNOS, AGNO)
 
 
 _AGNOS = "opentelemetry.instrumentation.genai.agno"

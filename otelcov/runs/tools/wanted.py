@@ -13,7 +13,7 @@ from otelcov.runs.content.wrapped import arguments_of
 from otelcov.runs.tools.alike import brings, is_given
 from otelcov.runs.tools.askers import JITTER_NS, ends_before
 from otelcov.runs.tools.call import ToolCall
-from otelcov.runs.tools.executions import served_as, span_fact, span_name
+from otelcov.runs.tools.executions import served_as, span_call_id, span_fact, span_name
 from otelcov.runs.trace.tree import Node, failure, spelling
 
 
@@ -56,7 +56,7 @@ class Wanted:
                 return False
             if not (before and known) or (call_id and c.call_id and call_id != c.call_id):
                 return False
-            return not _came_of_another(c, nodes)
+            return not (_came_of_another(c, nodes) or _of_another_agent(c, nodes))
 
         for start in (*ends_before(nodes[0].start), _STREAMED):
             found = list(islice((i for i in some.begun(nodes[0].start, above) if fits(some[i], start)), _NEWEST))
@@ -178,6 +178,15 @@ def _came_of_another(call: ToolCall, nodes: list[Node]) -> bool:
     if call.answer is None or _alike(call, nodes) or failure(nodes[0]) is not None:
         return False
     return span_fact(nodes, "result") is not None and not _came(call, nodes)
+
+
+def _of_another_agent(call: ToolCall, nodes: list[Node]) -> bool:
+    """Do spans tell of another agent, of another id and of other arguments than a request? That one's may be lost, and
+    what asked for this not be told (ADK under OpenInference)."""
+    agent, told = nodes[0].agent, span_call_id(nodes)
+    if None in (agent, call.agent, told, call.call_id) or agent == call.agent or told == call.call_id:
+        return False
+    return not _alike(call, nodes)
 
 
 def _begin_alike(text: str | None, other: str | None) -> bool:

@@ -72,7 +72,7 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
     front = [n for n in front_of(root) if n.kind not in (LLM, TOOL)]
     front = [n for n in front if n.span.output is not None and n.definitions != n.span.output]
     front = [n for n in front if not (put_out_an_error(n) or _put_out_what_it_threw(n))]
-    front = [n for n in front if not _ends_as_a_member(n) and not (last is None and _failed_agent(n))]
+    front = [n for n in front if not _ends_as_a_member(n, last) and not (last is None and _failed_agent(n))]
     step = went_on(root, last) or (pending and root.orphan and root.own_agent is None)
     frames = _frames(root)
     asked = {x.text for x in (last.inputs if last is not None else None) or () if x.role == "user"}
@@ -213,11 +213,14 @@ def _gave(root: Node, text: str | None) -> bool:
     return bool(text) and any(str(text).startswith(told) for told in given)
 
 
-def _ends_as_a_member(team: Node) -> bool:
-    """Did a team put out, word for word, what a member did whose words a tool streamed to it?"""
+def _ends_as_a_member(team: Node, last: ModelCall | None) -> bool:
+    """Did a team put out, word for word, what a member did whose words a tool streamed to it, or since which its own
+    model asked for more?"""
     if not ends_as_members(team.span.scope):
         return False
-    said = (n for n in team.below() if n.kind == AGENT and n.span.output == team.span.output)
+    said = [n for n in team.below() if n.kind == AGENT and n.span.output == team.span.output]
+    if last is not None and last.requests and any(n.end <= last.start for n in said):
+        return True
     return any(_STREAMED in (a.span.result or "")[: _NAME * 4] for n in said for a in n.ancestors() if a.kind == TOOL)
 
 
