@@ -321,3 +321,17 @@ def test_a_team_whose_model_asked_for_more_since_a_member_ended_did_not_end_with
         tool(6, 1, "look", "c2", at=11, error="boom", **scope),
     )
     assert (run["output"], run["status"] == "ok") == (None, False)
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_a_stream_that_is_not_told_to_have_ended_may_have_broken_its_agent(ended):
+    """Pydantic AI 2.68."""
+    said = {"gen_ai.output.messages": [_words("assistant", "Half a")]}
+    said |= {"gen_ai.response.finish_reasons": ["stop"]} if ended else {}
+    answer = chat(2, 1, None, "go", at=1, scope="pydantic-ai", attributes=said)
+    for key in ("gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens"):
+        del answer["attributes"][key]
+    failed = agent(1, "planner", took=9, error="Connection error.", scope="pydantic-ai")
+    (run,) = runs(failed, answer)
+    assert [c["status"] for c in run["llm_calls"]] == ["ok" if ended else "unknown"]
+    assert run["status"] == "error"

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.llm.reasons import cut_off
-from otelcov.runs.rules.answers import counts_at_the_end, ends_well_unanswered
+from otelcov.runs.rules.answers import breaks_unsaid, counts_at_the_end, ends_well_unanswered
 from otelcov.runs.rules.habits import fails_incomplete, leaves_open, noted_late, sets_no_status, untold
 from otelcov.runs.trace.tree import Node, aborted, failure
 
@@ -32,6 +32,7 @@ def unheard(calls: list[ModelCall]) -> list[ModelCall]:
         or cut_off(c)
         or any(map(aborted, c.layers))
         or broken_off(c)
+        or (c is calls[-1] and _broke_as_it_streamed(c))
     ]
 
 
@@ -55,6 +56,13 @@ def _broke_its_agent(call: ModelCall) -> bool:
     if agent is None or failure(agent) is None:
         return False
     return all(n.start < call.end for n in agent.below() if n.kind in (LLM, TOOL))
+
+
+def _broke_as_it_streamed(call: ModelCall) -> bool:
+    """Is neither told why an answer ended nor what it used, where either is, and failed its agent next?"""
+    if call.error is not None or (call.finish, call.input_tokens, call.output_tokens) != (None, None, None):
+        return False
+    return any(breaks_unsaid(n.span.scope) for n in call.layers) and _broke_its_agent(call)
 
 
 def _left_open(call: ModelCall) -> bool:

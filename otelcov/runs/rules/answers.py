@@ -265,6 +265,12 @@ def counts_at_the_end(scope: str) -> bool:
     return scope in ("pipecat", "mistralai_sdk_tracer")
 
 
+def breaks_unsaid(scope: str) -> bool:
+    """Is it told here why each answer ended, or what it used, but of a stream that broke, which is no error (Pydantic
+    AI)?"""
+    return scope == "pydantic-ai"
+
+
 def answers_in_pieces(scope: str) -> bool:
     """Is each piece of a streamed answer a message here (BeeAI for Python)?"""
     return scope == "openinference.instrumentation.beeai"

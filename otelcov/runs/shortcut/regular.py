@@ -25,6 +25,7 @@ from otelcov.runs.joining.join import Joints, called
 from otelcov.runs.llm.model_call import finish_reason
 from otelcov.runs.rules.answers import (
     asks_once_more,
+    breaks_unsaid,
     counts_at_the_end,
     guesses_tokens,
     running_sums,
@@ -329,7 +330,7 @@ def _odd(frame: pl.DataFrame) -> pl.Series:
     """Spans that carry anything the shortcut does not weigh."""
     scopes = frame["scope"].unique()
     own_rules = [scope for scope in scopes if _own_rules(scope)]
-    guessing = [scope for scope in scopes if guesses_tokens(scope)]
+    guessing = [scope for scope in scopes if guesses_tokens(scope) or breaks_unsaid(scope)]
     reasons = {told: finish_reason(told) for told in frame["finish"].unique()}
     limits = [told for told, reason in reasons.items() if stopped(reason) or called_off(reason)]
     null = ("trace_state", "sampling", "tool_error", "from_agent", "to_agent", "error_text", "case")
