@@ -335,3 +335,18 @@ def test_a_stream_that_is_not_told_to_have_ended_may_have_broken_its_agent(ended
     (run,) = runs(failed, answer)
     assert [c["status"] for c in run["llm_calls"]] == ["ok" if ended else "unknown"]
     assert run["status"] == "error"
+
+
+def test_a_loop_that_failed_and_tells_no_tool_may_have_met_its_limit():
+    """DSPy's ReAct under OpenInference; the span of the tool was lost."""
+    asks = "[[ ## next_tool_name ## ]]\nlook\n\n[[ ## next_tool_args ## ]]\n{}\n\n[[ ## completed ## ]]"
+    scope, broken = {"scope": "openinference.instrumentation.dspy"}, {"error": "failed", "status": None}
+    (run,) = runs(
+        _chain(1, None, "ReAct.forward", 0, 20) | scope | broken,
+        _chain(2, 1, "Predict.forward", 1, 5) | scope,
+        chat(3, 2, asks, "go", at=2, **scope),
+        _chain(4, 1, "Predict.forward", 9, 5) | scope | broken,
+        chat(5, 4, at=10, error="failed", **scope),
+    )
+    assert run["boundaries"] == ["error"]
+    assert "max_steps" in run["boundaries_unknown"]

@@ -250,9 +250,11 @@ def _last_of_loop(node: Node) -> Node | None:
 
 def _lost_a_step(run: Evidence, node: Node) -> bool:
     """Was a model asked in such a loop after its last tool, in a step that has not come, or did the last step ask, in
-    words, for a tool that has not?"""
-    if not _LOOP.match(node.span.name) or node.within(TOOL) or not any(n.kind == TOOL for n in node.children):
+    words, for a tool that has not? Of one that failed no tool may be told: what failed may have summed up."""
+    if not _LOOP.match(node.span.name) or node.within(TOOL):
         return False
+    if not any(n.kind == TOOL for n in node.children):
+        return failure(node) is not None
     last = _last_of_loop(node)
     if last is None or _DONE.match(last.span.name):
         return False
