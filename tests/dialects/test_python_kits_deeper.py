@@ -350,3 +350,19 @@ def test_a_loop_that_failed_and_tells_no_tool_may_have_met_its_limit():
     )
     assert run["boundaries"] == ["error"]
     assert "max_steps" in run["boundaries_unknown"]
+
+
+@pytest.mark.parametrize("failed", [True, False])
+def test_what_was_asked_for_before_what_ran_may_have_run_in_a_team_that_broke_beside_it(failed):
+    """Microsoft's Agent Framework, of whose agents at work at once another failed; the span of the tool was lost."""
+    (run,) = runs(
+        agent(1, "team", took=20, error="failed" if failed else None),
+        agent(2, "writer", 1, at=1, took=15),
+        chat(3, 2, [("c1", "look", {"x": 1}), ("c2", "look", {"x": 2})], "go", at=2),
+        tool(4, 2, "look", "c2", "seen", at=4),
+        agent(5, "planner", 1, at=1, took=9, error="failed" if failed else None),
+        chat(6, 5, None if failed else "done", "go", at=8, error="failed" if failed else None),
+    )
+    status = {c["call_id"]: c["status"] for c in run["tool_calls"]}
+    assert status["c2"] == "ok"
+    assert (status["c1"] == "requested") == (not failed)

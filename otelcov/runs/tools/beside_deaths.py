@@ -29,12 +29,20 @@ def may_have_run(tools: list[ToolCall], outcomes: list[Outcome], offered: Collec
         for place, (tool, found) in enumerate(zip(tools, outcomes, strict=True))
         if found.status == "error" and tool.turn is not None and _took_its_agent_along(tool)
     }
+    ran = {tool.turn: place for place, tool in enumerate(tools) if tool.nodes and tool.turn is not None}
     return [
         found
         for place, tool, found in asked
-        if (tool.turn in fatal and (place < fatal[tool.turn][0] or _ran_beside_others(fatal[tool.turn][1])))
+        if (place < ran.get(tool.turn, -1) and _in_what_failed(tool))
+        or (tool.turn in fatal and (place < fatal[tool.turn][0] or _ran_beside_others(fatal[tool.turn][1])))
         or (offered is not None and _broke_unseen(tool))
     ]
+
+
+def _in_what_failed(tool: ToolCall) -> bool:
+    """Did something fail that the model was asked in? Then what ran of an answer, asked for later, waited for no one's
+    leave."""
+    return tool.asked_by is not None and any(failure(n) is not None for n in tool.asked_by.node.ancestors())
 
 
 def _took_its_agent_along(tool: ToolCall) -> bool:
