@@ -29,7 +29,7 @@ def may_have_run(tools: list[ToolCall], outcomes: list[Outcome], offered: Collec
         for place, (tool, found) in enumerate(zip(tools, outcomes, strict=True))
         if found.status == "error" and tool.turn is not None and _took_its_agent_along(tool)
     }
-    ran = {tool.turn: place for place, tool in enumerate(tools) if tool.nodes and tool.turn is not None}
+    ran = {tool.turn: place for place, tool in enumerate(tools) if tool.nodes}
     return [
         found
         for place, tool, found in asked
