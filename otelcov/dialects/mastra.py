@@ -63,9 +63,10 @@ _SUMS = _GENERATION & (
     (pl.col("mastra.metadata.resumed").str.to_lowercase() == "true")
     | ~pl.when(_GENERATION).then(first("gen_ai.input.messages", "input.value")).str.contains('"role": ?"user"')
 )
-# Nor is what it had said when it stopped, or was called off, the answer: where it came to an end the agent tells it.
+# Nor is what it had said when it stopped, was called off or failed the answer: where it came to an end the agent tells
+# it.
 _REASON = pl.when(_GENERATION).then(pl.col("gen_ai.response.finish_reasons"))
-_UNANSWERED = _GENERATION & (_REASON.is_null() | _REASON.str.contains("suspended|aborted"))
+_UNANSWERED = _GENERATION & (_REASON.is_null() | _REASON.str.contains("suspended|aborted|error"))
 _CAME = ("mastra.workflow_run.output", "langfuse.observation.output", "output.value", "output")
 _WENT_IN = ("mastra.workflow_run.input", "langfuse.observation.input", "input.value", "input")
 
@@ -201,6 +202,12 @@ _LMNR_RETOLD = (
 )
 _LMNR_ASIDE = "^(?:chunk|inference|client_tool|tool output mapping): "
 _OF_STEP = pl.when(_LMNR_STEP)
+# What steps came to in which a model failed, or was called off.
+_LMNR_MUTE = (
+    _FOR_LAMINAR
+    & pl.col("span.name").str.starts_with("llm: ")
+    & pl.col("lmnr.span.output").str.contains(r'^\{.*"text": ?""')
+)
 
 MASTRA_LAMINAR = Dialect(
     name="mastra-laminar",
@@ -231,4 +238,5 @@ MASTRA_LAMINAR = Dialect(
     finish=_OF_STEP.then(json_text(_LMNR_BODY, "finish_reason", "stop_reason")),
     input_messages=_OF_STEP.then(pl.col("lmnr.span.input")),
     output_messages=_OF_STEP.then(pl.col("lmnr.span.output")),
+    output=pl.when(_LMNR_MUTE).then(pl.lit(NOTHING)),
 )

@@ -40,7 +40,7 @@ from otelcov.runs.tools.later import Later
 from otelcov.runs.tools.stopped import may_have_gone_on, with_left
 from otelcov.runs.trace.tree import Node
 from otelcov.runs.whole.answer_text import output_text
-from otelcov.runs.whole.asked_text import input_text, made_blank, of_a_manager
+from otelcov.runs.whole.asked_text import called_by_what_is_lost, input_text, made_blank, of_a_manager
 from otelcov.runs.whole.at_work import containers, perhaps_called, shown, torn_off, used_unseen
 from otelcov.runs.whole.called_off import broke_uncounted, delegate_broke_unsaid
 from otelcov.runs.whole.cut_values import limit_of_spans, value_limit
@@ -254,7 +254,11 @@ def _evidence(work: _Work, outcomes: list[Outcome], incomplete: set[str]) -> Evi
     root, nodes, calls, limit, ways = work.root, work.nodes, work.calls, work.limit, work.ways
     whole = in_order([*calls, *work.overwritten]) if work.overwritten else calls
     whole = without_others(root, nodes, whole)
-    asked = input_text(root, whole, limit, incomplete)
+    asked = None
+    if called_by_what_is_lost(root, calls):
+        incomplete.add("input not reported")
+    else:
+        asked = input_text(root, whole, limit, incomplete)
     unheard = work.died or tripped(root, nodes) or worked_on(root, nodes, calls)
     answered = None if unheard else output_text(root, _as_answered(whole), limit, ways)
     answered = None if left_out(answered) or framed(answered) else answered

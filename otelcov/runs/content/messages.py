@@ -53,7 +53,7 @@ _ANSWERS = ("output", "outputs", "choices", "candidates", "generations", "respon
 _INSTRUCTIONS = ("system", "system_instruction", "instructions", "systemInstruction", "system_prompt")
 _UNSAID = ("thinking", "reasoning", "redacted_thinking", "image", "image_url", "file", "blob", "uri", "compaction")
 _CLASSES = ("ToolCall", "ToolCallRequest", "ToolCallResponse")  # of parts that Splunk's instrumentations lost
-_NAMED = re.compile(r"(?:\[tool-result: [^\]]+\])+")  # Mastra names results in place of what they are
+_NAMED = re.compile(r"\[tool-result: ([^\]]+)\]")  # Mastra names results in place of what they are, or of some
 _CONTENTS = ("content", "parts", "body", "contents", "blocks")
 _OF_CALL = re.compile(r"Call id: (\S+)\n(?:Observation|Error):\n(.*)", re.S)  # smolagents 1.12
 _OF_NAMED = re.compile(
@@ -281,6 +281,10 @@ def _finish(value: dict[str, Value]) -> str | None:
 _REASONS = ("finish_reason", "finishReason", "stop_reason", "response_meta")
 
 
+def _names_results(content: str) -> bool:
+    return _NAMED.match(content) is not None or (content.endswith("]") and _NAMED.search(content) is not None)
+
+
 def message_of(value: dict[str, Value], default_role: str) -> Message:
     """The message that a mapping is, whatever its keys are called."""
     data = value.get("data")
@@ -308,8 +312,8 @@ def message_of(value: dict[str, Value], default_role: str) -> Message:
     _add_calls(value, m)
     if role == "system" and m.requests:
         m.role = role = "assistant"  # whoever asks for tools
-    if role == "tool" and not m.results and isinstance(content, str) and _NAMED.fullmatch(content):
-        m.results += [Result(None, name) for name in re.findall(r": ([^\]]+)\]", content)]
+    if role == "tool" and not m.results and isinstance(content, str) and _names_results(content):
+        m.results += [Result(None, name) for name in _NAMED.findall(content)]
     elif role == "tool" and not m.results and (told := _OF_CALL.match(m.text or "")) is not None:
         m.results.append(Result(told[1], None, told[2]))
     elif role == "tool" and not m.results:

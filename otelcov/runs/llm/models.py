@@ -318,7 +318,7 @@ def _named_around(calls: list[ModelCall]) -> None:
 
 def _ends(calls: list[ModelCall]) -> None:
     """Why a chain of an instrumentation ended is why its last call did, where that call does not tell it (Mastra's
-    bridge: of a call that failed, too)."""
+    bridge: of a call that failed, too), and asked for nothing that would have led on."""
     last: dict[int, ModelCall] = {}
     for c in calls:
         step = c.node.parent
@@ -328,6 +328,8 @@ def _ends(calls: list[ModelCall]) -> None:
     for c in last.values():
         if c.error is None and (c.outputs is None or c.finish is None) and c.node.parent is not None:
             why = finish_reason(c.node.parent.span.finish)
+            if c.asked and not asks(why):
+                continue  # one that has not come ended the chain
             c.finish = c.finish or (None if letters(why) in _NO_ANSWERS else why)
             if broke(c.finish):
                 c.error = ("", "")

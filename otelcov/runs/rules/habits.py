@@ -99,6 +99,14 @@ def leaves_open(scope: str) -> bool:
     return scope.startswith("@mastra/")
 
 
+def in_a_models_step(scope: str, name: str) -> bool:
+    """Is this a part of what a kit tells as one step that asks a model (Mastra)?"""
+    return scope.startswith("@mastra/") and _PART.match(name) is not None
+
+
+_PART = re.compile(r"(?:model_)?(?:inference|chunk)\b")
+
+
 def throws_to_models(scope: str) -> bool:
     """Is whatever a tool throws here told to the model, so that it ends no run (Mastra, Strands, Claude's kit)?"""
     claudes = "claude_agent_sdk" in scope or "claude-agent-sdk" in scope

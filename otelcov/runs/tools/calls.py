@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from otelcov.runs.content.chat import Request, Result
 from otelcov.runs.content.jsontext import Value, to_json
@@ -33,6 +33,13 @@ from otelcov.runs.trace.tree import Node, same_name, spelling
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$", re.I)
 
 
+_PREFIX = re.compile(r"[a-z]{3,}_")  # OpenAI's `call_`, Anthropic's `toolu_`
+
+
+def _prefixes(ids: Iterable[str | None]) -> set[str]:
+    return {found[0] for i in ids if i and (found := _PREFIX.match(i)) is not None}
+
+
 def merge(model_calls: list[ModelCall], executions: list[list[Node]]) -> list[ToolCall]:
     """All tool calls of one run in canonical order. `model_calls` are sorted and know their turns."""
     calls = _asked(model_calls)
@@ -49,7 +56,8 @@ def merge(model_calls: list[ModelCall], executions: list[list[Node]]) -> list[To
     rest = []
     executions, ids = _of_one_call(executions, model_calls)
     shorter = (short_id(i, span_name(nodes)) for nodes, i in zip(executions, ids, strict=True) if i)
-    strangers = not any(i in by_id for i in (*ids, *shorter) if i)  # spans' ids are another namespace than messages'
+    # Are spans' ids another namespace than messages'?
+    strangers = not any(i in by_id for i in (*ids, *shorter) if i) and _prefixes(by_id).isdisjoint(_prefixes(ids))
     made_up = not any(_UUID.match(i) for i in by_id)  # so is an id that only some spans have (OpenLIT, of failures)
     for nodes, call_id in zip(executions, ids, strict=True):
         hit = execution(by_id.get(call_id, ()), free, nodes) if call_id else None

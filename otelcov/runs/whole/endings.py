@@ -136,10 +136,14 @@ def _handed_in_since(run: Evidence, asked: Node) -> bool:
 def _gone_on_elsewhere(root: Node, last: ModelCall | None) -> bool:
     """Was a model asked, and did it answer, after the agents that failed, in a step that has lost its parent? Who
     called them may be what is lost, and have been told of that."""
-    if last is None or last.error is not None or failure(root) is not None:
+    if last is None or last.error is not None:
         return False
     top = (last.node.ancestors() or [last.node])[-1]
-    return top is not root and top.orphan and all(n.end <= last.start for n in top_agents(root) if n is not root)
+    if top is root or not top.orphan:
+        return False
+    if failure(root) is not None:
+        return root.orphan and root.kind == AGENT and root.end <= last.start
+    return all(n.end <= last.start for n in top_agents(root) if n is not root)
 
 
 def _of_a_lost_run(root: Node) -> bool:

@@ -15,7 +15,7 @@ from otelcov.runs.llm.unseen_answers import failed_unasked_model
 from otelcov.runs.rules import boundaries as b
 from otelcov.runs.rules.answers import asks_once_more
 from otelcov.runs.rules.boundaries import asks
-from otelcov.runs.rules.habits import leaves_out_what_threw, raises_at_limits, stops_at_tools
+from otelcov.runs.rules.habits import in_a_models_step, leaves_out_what_threw, raises_at_limits, stops_at_tools
 from otelcov.runs.rules.handovers import transfers
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import Outcome
@@ -499,4 +499,5 @@ _ENOUGH = re.compile(r'"stop_reason": ?"Maximum number of ')
 def step_lost(run: Evidence) -> bool:
     """Is the parent of a model's call or of a tool missing from a run whose root has come? It may have been a tool:
     what lies below one that raised has lost it (decorators of Traceloop's SDK 0.33 never end its span)."""
-    return not run.root.orphan and any(n.orphan and n.kind in (LLM, TOOL) for n in run.nodes)
+    lost = (n for n in run.nodes if n.orphan) if not run.root.orphan else ()
+    return any(n.kind in (LLM, TOOL) or in_a_models_step(n.span.scope, n.span.name) for n in lost)

@@ -122,7 +122,10 @@ def lost_with_others(run: Evidence) -> list[Outcome]:
     ran = {spelling(t.name) for t, o in run.done if t.nodes and t.name and o.status in ("ok", "error")}
     had = ran | {spelling(name) for name in run.offered or ()}
     begun = [c.start for c in run.calls]
-    done = (_came_back(t) or (_done_with(t, run, begun, ran, had) and not asked_twice(t, run.calls)) for t, _ in asked)
+    done = (
+        _came_back(t) or (_done_with(t, run, begun, ran, had) and not asked_twice(t, run.calls)) or _ended_after(t, ran)
+        for t, _ in asked
+    )
     return [o for (_, o), over in zip(asked, done, strict=True) if over]
 
 
@@ -154,6 +157,16 @@ def _done_with(tool: ToolCall, run: Evidence, begun: list[int], ran: set[str], h
         return then.truncated_input or then.cut
     ended = failure(loop) is None and asks(finish_reason(loop.span.finish))
     return ended and name in ran and ends_after_tools(loop.span.scope, loop.span.name)
+
+
+def _ended_after(tool: ToolCall, ran: set[str]) -> bool:
+    """Did who asked for a tool that `ran` before come to an end, in a kit that says where one waits or was called off
+    (Mastra), and did not fail?"""
+    asker = tool.asked_by
+    if asker is None or not leaves_open(asker.node.span.scope) or spelling(tool.name or "") not in ran:
+        return False
+    agent = next((n for n in asker.node.ancestors() if n.kind == AGENT), None)
+    return agent is not None and agent.span.output is not None and failure(agent) is None and not ended(agent)
 
 
 def _stopped_after_tools(run: Evidence) -> bool:
