@@ -86,7 +86,7 @@ def _open(
         "max_steps": ~pl.col("_agents") | pl.col("_pending"),
         "cost_limit": ~pl.col("_agents") | pl.col("_pending"),
         "error": ~pl.col("_agents"),
-        **{name: pl.col("boundaries_unknown").list.contains(name) for name in _ANYWAY},
+        **{name: pl.col("boundaries_unknown").list.contains(name) | to_come for name, to_come in _ANYWAY.items()},
     }
     reasons = {
         NO_ROOT: pl.lit(True),
@@ -105,8 +105,14 @@ def _open(
     return told(open_.select(RUNS.names()).cast(RUNS))
 
 
-_ANYWAY = ("tool_failure", "tool_recovery", "length", "repeated_call", "content_filter")
-"""What would not be told either if the root had come."""
+_NEVER = pl.lit(value=False)
+_ANYWAY = {
+    **dict.fromkeys(("tool_failure", "tool_recovery"), _NEVER),
+    "length": pl.col("_pending"),
+    "repeated_call": _NEVER,
+    "content_filter": pl.col("_pending"),
+}
+"""What would not be told either if the root had come, and of what it is that an answer to come may tell."""
 
 
 def _named(flags: dict[str, pl.Expr]) -> pl.Expr:

@@ -222,7 +222,8 @@ def _answered_unasked(d: Delegation, run: Evidence) -> bool:
     agent = d.node
     if agent is None or agent.kind != AGENT or any(n.kind in _STEPS for n in agent.below()):
         return False
-    if any(agent.start <= c.start <= agent.end for c in run.calls):
+    callers = {id(n) for n in agent.ancestors()}
+    if any(agent.start <= c.start <= agent.end and id(worker(c)) not in callers for c in run.calls):
         return False
     return any(c.node.span.scope == agent.span.scope for c in run.calls)
 

@@ -11,7 +11,7 @@ from otelcov.ground.config import BOUNDARIES
 from otelcov.runs.agents.charge import broke_off, broken_step, frames, went_on
 from otelcov.runs.content.jsontext import to_json
 from otelcov.runs.llm.model_call import ModelCall, finish_reason
-from otelcov.runs.llm.unseen_answers import failed_unasked_model
+from otelcov.runs.llm.unseen_answers import failed_unheard
 from otelcov.runs.rules import boundaries as b
 from otelcov.runs.rules.answers import asks_once_more
 from otelcov.runs.rules.boundaries import asks
@@ -32,6 +32,7 @@ from otelcov.runs.whole.endings import (
     unwatched,
 )
 from otelcov.runs.whole.evidence import Evidence, worker
+from otelcov.runs.whole.left_at_tools import delegates_left
 from otelcov.runs.whole.lost_steps import below_what_is_lost, delegate_broke_unseen, ended_in_what_is_lost
 from otelcov.runs.whole.speakers import within_an_agent
 
@@ -62,6 +63,8 @@ def _failures(run: Evidence, seen: set[str], unknown: set[str]) -> None:
         and (f := failure(n))
     ]
     limits = [b.limits(text) for n, text in told if n.kind != LLM]
+    tools = (f for n in run.nodes if n.kind == TOOL and (f := failure(n)))  # of an agent below, perhaps
+    unknown |= {limit for f in tools for limit in b.limits(b.reason(f))}
     stopped = {limit for some in limits if len(some) == 1 for limit in some}
     if any(len(some) > 1 for some in limits) and not stopped:
         unknown |= {"max_steps", "cost_limit"}
@@ -420,8 +423,10 @@ def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
     unnamed = any(_unnamed(run, n) for n in run.nodes)
     if unnamed or asked_for_nobodys(run) or stopped_unheard(run) or unwatched(run):
         unknown.add("error")
-    if any(map(failed_unasked_model, run.nodes)) or delegate_broke_unseen(run) or delegate_broke_unsaid(run):
+    if failed_unheard(run.nodes) or delegate_broke_unseen(run) or delegate_broke_unsaid(run):
         unknown |= {"error", "timeout", "rate_limit"}
+    for agent in delegates_left(run):
+        unknown |= {"max_steps", "cost_limit"} | (_OF_ANSWERS if agent.span.output is None else set())
     if any(n.orphan and leaves_out_what_threw(n.span.scope) for n in run.nodes):
         unknown |= {"error", "timeout", "rate_limit"} | ({"max_steps", "cost_limit"} if run.root.orphan else set())
     if unnamed or limits_hidden(run):
@@ -437,7 +442,7 @@ def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
     if any(c.error is not None and b.unsaid(c.error) for c in run.calls):
         unknown |= {"timeout", "rate_limit", "content_filter"}
     if last is None or run.unheard:
-        unknown |= {"error", "timeout", "rate_limit", "length", "content_filter"}
+        unknown |= _OF_ANSWERS
     elif any(c.finish is None and c.error is None for c in run.calls[-1:]) or all(c.finish is None for c in run.calls):
         unknown |= {"length", "content_filter"}
     if run.root.orphan and run.root.kind != LLM:
@@ -463,6 +468,10 @@ def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
         unknown |= {"max_steps", "cost_limit"}  # who called that tool said nothing since, and what framed it is lost
     if not framed:
         unknown.add("error")
+
+
+_OF_ANSWERS = {"error", "timeout", "rate_limit", "length", "content_filter"}
+"""What an answer that nobody tells of may have met."""
 
 
 def _called_elsewhere(run: Evidence, agent: Node, later: ModelCall) -> bool:
