@@ -76,7 +76,7 @@ from otelcov.runs.whole.quality import quality
 from otelcov.runs.whole.speakers import of_a_delegate
 from otelcov.runs.whole.states import states
 from otelcov.runs.whole.unknowns import NO_ROOT
-from otelcov.runs.whole.unmade import asked_by_nobody, broke_off, left_waiting
+from otelcov.runs.whole.unmade import asked_by_nobody, broke_off, handed_on, left_waiting
 from otelcov.runs.whole.unsaid import answered_unsaid
 from otelcov.runs.whole.visible import answered_in_one_span, tools_visible
 
@@ -116,6 +116,11 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
         incomplete.add("model calls share a span")
     ended, seen, unknown = _end(run, work, hidden, in_one)
     unmade = asked_by_nobody(run)
+    asked = run.input
+    if handed_on(asked, unmade):
+        asked = None
+        incomplete.add("input not reported")
+        unknown = _with(unknown, seen, "empty_input")
     if unmade and not _ran(run).issuperset(r.id for r in unmade):  # how that went, nobody tells
         unknown = _with(unknown, seen, *_OF_TOOLS)
     if _last_unseen(run, work, ended, seen):
@@ -151,7 +156,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
         "end_unix_nano": end or None,
         "settled": not open_ or now_ns - end >= config.runs.settle_ns,
         "status": ended,
-        "input": run.input,
+        "input": asked,
         "output": run.output,
         "agents": agents,
         "known_tools": known,

@@ -90,3 +90,21 @@ def test_an_agent_answered_unasked_though_its_caller_asked_a_model_as_it_ended()
         chat(5, 1, "Done.", "go", at=5.9, **_ENDED),
     )
     assert "missing step" in run["incomplete"]
+
+
+def test_what_a_called_agent_asked_for_before_it_met_its_limit_of_turns_may_have_run():
+    (run,) = _team(
+        {"error": "Max turns (2) exceeded", **_said([])}, chat(7, 4, [("c3", "look", {"x": 1})], "write", at=8)
+    )
+    assert [c["status"] for c in run["tool_calls"]] == ["ok", "unknown"]
+
+
+def test_what_a_request_gives_that_nobody_is_seen_to_have_made_is_not_what_the_user_said():
+    """A loop of a program's own asks a model for another, whose call is the first that came."""
+    asked = {"type": "tool_call", "id": "c1", "name": "ask_writer", "arguments": {"task": "write"}}
+    heard = [{"role": "user", "parts": [{"type": "text", "content": "go"}]}, {"role": "assistant", "parts": [asked]}]
+    heard += [{"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "response": "Wrote it."}]}]
+    (run,) = runs(
+        span(1, name="handle", took=20), chat(3, 1, "Wrote it.", "write", at=4), chat(4, 1, "Done.", heard, at=8)
+    )
+    assert (run["input"], "input not reported" in run["incomplete"]) == (None, True)

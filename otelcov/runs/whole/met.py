@@ -426,7 +426,8 @@ def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
     if failed_unheard(run.nodes) or delegate_broke_unseen(run) or delegate_broke_unsaid(run):
         unknown |= {"error", "timeout", "rate_limit"}
     for agent in delegates_left(run):
-        unknown |= {"max_steps", "cost_limit"} | (_OF_ANSWERS if agent.span.output is None else set())
+        unsaid = agent.span.output is None and agent.span.finish is None
+        unknown |= {"max_steps", "cost_limit"} | (_OF_ANSWERS if unsaid else set())
     if any(n.orphan and leaves_out_what_threw(n.span.scope) for n in run.nodes):
         unknown |= {"error", "timeout", "rate_limit"} | ({"max_steps", "cost_limit"} if run.root.orphan else set())
     if unnamed or limits_hidden(run):
@@ -470,8 +471,7 @@ def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
         unknown.add("error")
 
 
-_OF_ANSWERS = {"error", "timeout", "rate_limit", "length", "content_filter"}
-"""What an answer that nobody tells of may have met."""
+_OF_ANSWERS = {"error", "timeout", "rate_limit", "length", "content_filter"}  # which one unseen may have met
 
 
 def _called_elsewhere(run: Evidence, agent: Node, later: ModelCall) -> bool:

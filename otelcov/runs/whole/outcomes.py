@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from itertools import takewhile
 
 from otelcov.dialects.agno import TO_BE_RUN
 from otelcov.dialects.base import AGENT, LLM, TOOL
@@ -17,7 +18,7 @@ from otelcov.runs.tools.call_status import Outcome
 from otelcov.runs.tools.later import Later, asked_twice
 from otelcov.runs.trace.tree import Node, failure, spelling
 from otelcov.runs.whole.called_off import broke_uncounted, ended_unsaid
-from otelcov.runs.whole.evidence import Evidence
+from otelcov.runs.whole.evidence import Evidence, worker
 
 
 def answered_for_nobody(tools: list[ToolCall], outcomes: list[Outcome], names: set[str] | None) -> list[Outcome]:
@@ -122,8 +123,12 @@ def lost_with_others(run: Evidence) -> list[Outcome]:
     ran = {spelling(t.name) for t, o in run.done if t.nodes and t.name and o.status in ("ok", "error")}
     had = ran | {spelling(name) for name in run.offered or ()}
     begun = [c.start for c in run.calls]
+    newest = {id(worker(c)): c for c in run.calls}
     done = (
-        _came_back(t) or (_done_with(t, run, begun, ran, had) and not asked_twice(t, run.calls)) or _ended_after(t, ran)
+        _came_back(t)
+        or (_done_with(t, run, begun, ran, had) and not asked_twice(t, run.calls))
+        or _ended_after(t, ran)
+        or _stopped_below(t, newest)
         for t, _ in asked
     )
     return [o for (_, o), over in zip(asked, done, strict=True) if over]
@@ -172,6 +177,18 @@ def _ended_after(tool: ToolCall, ran: set[str]) -> bool:
 def _stopped_after_tools(run: Evidence) -> bool:
     """Did what asked a model last fail by a limit that it met once the tools were done?"""
     around = run.last.node.ancestors() if run.last is not None and run.last.error is None else ()
+    return _met_a_limit(around)
+
+
+def _stopped_below(tool: ToolCall, newest: dict[int, ModelCall]) -> bool:
+    """Did an agent below a tool, which asked for this at last, fail by such a limit?"""
+    asker = tool.asked_by
+    if asker is None or asker.error is not None or newest.get(id(worker(asker))) is not asker:
+        return False
+    return _met_a_limit(takewhile(lambda n: n.kind != TOOL, asker.node.ancestors()))
+
+
+def _met_a_limit(around: Iterable[Node]) -> bool:
     return any(limits_requests(f"{f[0]}: {f[1]}") for n in around if (f := failure(n)) is not None)
 
 

@@ -55,6 +55,12 @@ def asked_by_nobody(run: Evidence) -> list[Request]:
     return [r for x in answers if not any(_hands_back(r) or (r.id and r.id in begun) for r in x) for r in x]
 
 
+def handed_on(text: str | None, unmade: list[Request]) -> bool:
+    """Are these words what such a request gives to whom it calls? Then they are no words of the user's."""
+    given = (r.arguments.values() for r in unmade if isinstance(r.arguments, dict)) if text else ()
+    return any(value == text for values in given for value in values)
+
+
 def broke_off(run: Evidence) -> bool:
     """Did a conversation of calls in traces of their own end on a request of tools, while one that had begun before
     went on? The answer to what came of them was asked for, and its trace is lost."""
