@@ -108,3 +108,17 @@ def test_what_a_request_gives_that_nobody_is_seen_to_have_made_is_not_what_the_u
         span(1, name="handle", took=20), chat(3, 1, "Wrote it.", "write", at=4), chat(4, 1, "Done.", heard, at=8)
     )
     assert (run["input"], "input not reported" in run["incomplete"]) == (None, True)
+
+
+def test_a_step_that_failed_holding_only_what_made_the_prompt_may_have_asked_a_model_too():
+    """LangGraph's supervisor for JavaScript, under OpenInference."""
+    (run,) = runs(
+        agent(1, "planner", took=20, error="server failed"),
+        _step(2, 1, "RunnableSequence", 1, 3),
+        _step(3, 2, "prompt", 1, 0.1),
+        chat(4, 2, [("c1", "look", {})], "go", at=2, **_AGAIN),
+        tool(5, 1, "look", "c1", "seen", at=5),
+        _step(6, 1, "RunnableSequence", 7, error="server failed"),
+        _step(7, 6, "prompt", 7, 0.1),
+    )
+    assert "missing step" in run["incomplete"]

@@ -41,13 +41,17 @@ def failed_unheard(steps: Collection[Node]) -> bool:
 
 
 def _failed_where_others_asked(steps: Collection[Node]) -> bool:
-    """Did a step fail with nothing in it, by no limit, as one of its name holds the call of a model? Its own failed,
-    perhaps."""
-    hollow = [(n, why) for n in steps if n.kind == CHAIN and not n.children and (why := failure(n)) is not None]
+    """Did a step fail with nothing in it but steps that are done, and have nothing in them, by no limit, as one of its
+    name holds the call of a model? Its own failed, perhaps."""
+    hollow = [(n, why) for n in steps if n.kind == CHAIN and (why := failure(n)) is not None and _hollow(n)]
     failed = {_which(n) for n, why in hollow if not limits(f"{why[0]}: {why[1]}")}
     if not failed:
         return False
     return any(n.kind == LLM and n.parent is not None and _which(n.parent) in failed for n in steps)
+
+
+def _hollow(step: Node) -> bool:
+    return all(n.kind == CHAIN and not n.children and failure(n) is None for n in step.children)
 
 
 def _which(step: Node) -> tuple[str, str]:
