@@ -43,7 +43,7 @@ _LIMIT_SIGNS = ("max", "exceed", "reached", "limit", "recursion", "cost", "budge
 """Literal signs of MAX_STEPS and COST, in small letters."""
 TIMEOUT = _any(r"time[sd]?[ _-]?out", r"deadline.?exceeded")
 RATE = _any(r"rate.?limit", r"\b429\b", r"too many requests", r"throttl")
-LENGTH = _any(r"reason=.max_output_tokens\b", r"MaxTokens(?:Reached|Error)")
+LENGTH = _any(r"reason=.max_output_tokens\b", r"(?:^|: )max_output_tokens$", r"MaxTokens(?:Reached|Error)")
 FILTER = _any(r"content.?filter", r"content_policy", r"safety", r"blocked by", r"ResponsibleAI")
 
 # Phrases that a framework itself writes when it stops a loop: in the last prompt, or as the answer.

@@ -6,7 +6,8 @@ import re
 
 
 def says_called_off(text: str) -> bool:
-    """Does an error tell no more than that (Go's context, .NET's tasks, Kotlin's jobs, AgentScope for Java)?"""
+    """Does an error tell no more than that (Go's context, .NET's tasks, Kotlin's jobs, AgentScope for Java, TanStack AI
+    under OpenInference)?"""
     said = text.strip()
     return (len(said) <= _SHORT and _WORDS.fullmatch(said) is not None) or said.endswith(_GOS)
 
@@ -20,7 +21,8 @@ _SHORT = 80  # letters
 _WORDS = re.compile(
     r"(?:(?:A|The|This|Parent)\ )?"
     r"(?:(?:context|request|operation|task|job|\w*coroutine)\ (?:was\ |is\ |has\ been\ )?)?"
-    r"cancell?ed(?:\ by\ (?:the\ )?(?:user|client|caller))?\.?",
+    r"cancell?ed(?:\ by\ (?:the\ )?(?:user|client|caller))?\.?"
+    r"|TanStack\ AI\ run\ aborted",
     re.I | re.X,
 )
 _GOS = (": context canceled", "= context canceled")
