@@ -242,7 +242,7 @@ def stops_at_tools(scope: str) -> bool:
 
 def ends_after_tools(scope: str, name: str) -> bool:
     """Is this a loop of such a kit, which ends once all is done that was asked for, at a limit, too?"""
-    return stops_at_tools(scope) or is_a_loop(name)
+    return stops_at_tools(scope) or is_a_loop(name) or name == "ai.chat"  # TanStack AI's, under OpenInference
 
 
 def is_a_loop(name: str) -> bool:
