@@ -125,9 +125,8 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
         unknown = _with(unknown, seen, *_OF_TOOLS)
     if _last_unseen(run, work, ended, seen):
         incomplete.add("what came last is not visible")
-        unknown = _with(
-            unknown, seen, *(("timeout", "rate_limit") if ended == "error" else ("length", "content_filter"))
-        )
+        failed = ("timeout", "rate_limit") if ended == "error" else ()
+        unknown = _with(unknown, seen, "length", "content_filter", *failed)
     agents = _agents(work)
     over = ways_over(work.offered or (), agents)  # what hands over to an agent of this run, called or not
     over |= {n for n in work.offered or () if any(d.target and bare(d.target) == bare(n) for d in handed)}

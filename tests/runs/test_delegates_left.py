@@ -122,3 +122,12 @@ def test_a_step_that_failed_holding_only_what_made_the_prompt_may_have_asked_a_m
         _step(7, 6, "prompt", 7, 0.1),
     )
     assert "missing step" in run["incomplete"]
+
+
+def test_what_broke_a_run_unseen_may_have_been_the_length_of_an_answer():
+    (run,) = runs(
+        agent(1, "planner", took=20, error="it broke"),
+        chat(2, 1, [("c1", "look", {})], "go", at=1, **_AGAIN),
+        tool(3, 1, "look", "c1", "seen", at=4),
+    )
+    assert {"timeout", "length"} <= _unknown(run)
