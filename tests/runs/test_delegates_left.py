@@ -99,6 +99,19 @@ def test_what_a_called_agent_asked_for_before_it_met_its_limit_of_turns_may_have
     assert [c["status"] for c in run["tool_calls"]] == ["ok", "unknown"]
 
 
+def test_an_agent_of_whose_last_tool_nobody_knows_how_it_went_may_have_met_a_limit():
+    (run,) = runs(
+        agent(1, "planner", took=20),
+        chat(2, 1, [("c1", "ask_writer", {})], "go", at=1, **_AGAIN),
+        tool(3, 1, "ask_writer", "c1", at=3, took=8),
+        agent(4, "writer", 3, at=4, took=6, **_said([])),
+        chat(5, 4, [("c2", "look", {})], "write", at=5, **_AGAIN),
+        tool(6, 4, "look", "c2", at=7, error="boom"),
+        chat(9, 1, "Done.", "go", at=14, **_ENDED),
+    )
+    assert {"max_steps", "cost_limit"} <= _unknown(run)
+
+
 def test_what_a_request_gives_that_nobody_is_seen_to_have_made_is_not_what_the_user_said():
     """A loop of a program's own asks a model for another, whose call is the first that came."""
     asked = {"type": "tool_call", "id": "c1", "name": "ask_writer", "arguments": {"task": "write"}}

@@ -36,7 +36,7 @@ def _left_at_tools(run: Evidence, agent: Node, last: ModelCall, gave: list[Outco
         return False
     if failure(agent) is not None or ended(agent) in _STOPPED:
         return False
-    if not gave or any(found.status != "ok" for found in gave):
+    if not gave or any(found.status == "requested" for found in gave):
         return False
     return not _says_something(agent)
 
