@@ -52,6 +52,8 @@ _IN_A_SWARM = re.compile(
     re.S,
 )
 """The words in which a swarm of Strands' tells an agent of its what the user said, which are no words of the user's."""
+
+
 def called_by_what_is_lost(root: Node, calls: list[ModelCall]) -> bool:
     """Is the root an agent that has lost what called it, and was a model asked before, in a step of nobody's that lost
     its parent likewise? What the agent was asked may be no word of the user's."""
