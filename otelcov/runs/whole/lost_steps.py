@@ -17,6 +17,7 @@ from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.llm.unseen_answers import asked_no_model
 from otelcov.runs.rules.boundaries import asks, final, limits
 from otelcov.runs.rules.habits import ends_after_tools, loses_steps
+from otelcov.runs.tools.askers import JITTER_NS
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import Outcome
 from otelcov.runs.tools.executions import span_fact
@@ -222,10 +223,15 @@ def _answered_unasked(d: Delegation, run: Evidence) -> bool:
     agent = d.node
     if agent is None or agent.kind != AGENT or any(n.kind in _STEPS for n in agent.below()):
         return False
-    callers = {id(n) for n in agent.ancestors()}
-    if any(agent.start <= c.start <= agent.end and id(worker(c)) not in callers for c in run.calls):
+    if any(agent.start <= c.start <= agent.end and not _asked_for(agent, c) for c in run.calls):
         return False
     return any(c.node.span.scope == agent.span.scope for c in run.calls)
+
+
+def _asked_for(agent: Node, call: ModelCall) -> bool:
+    """Did a model that was asked around an agent end in the millisecond in which that began? It may have called it."""
+    around = worker(call)
+    return call.end <= agent.start + JITTER_NS and any(n is around for n in agent.ancestors())
 
 
 def _given_by(call: ToolCall) -> str | None:

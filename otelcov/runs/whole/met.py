@@ -35,6 +35,7 @@ from otelcov.runs.whole.evidence import Evidence, worker
 from otelcov.runs.whole.left_at_tools import delegates_left
 from otelcov.runs.whole.lost_steps import below_what_is_lost, delegate_broke_unseen, ended_in_what_is_lost
 from otelcov.runs.whole.speakers import within_an_agent
+from otelcov.runs.whole.wordless import untold_failure
 
 
 def boundaries(run: Evidence) -> tuple[list[str], list[str]]:
@@ -86,7 +87,7 @@ def _failures(run: Evidence, seen: set[str], unknown: set[str]) -> None:
     if stopped or any(limits):
         return
     for n, text in told:
-        if n.kind == LLM or control_flow(n) or _unnamed(run, n) or went_on(n, run.last) or _got_over(run, n):
+        if n.kind == LLM or control_flow(n) or untold_failure(run, n) or went_on(n, run.last) or _got_over(run, n):
             continue
         if (n is run.root and of_a_tool(n)) or _below_what_went_well(run, n):
             unknown.add("error")
@@ -129,41 +130,6 @@ def _got_over(run: Evidence, agent: Node) -> bool:
     if caller is None:
         return any(_called_elsewhere(run, agent, c) for c in since)
     return any(worker(c) is caller for c in since)
-
-
-def _unnamed(run: Evidence, node: Node) -> bool:
-    """Did an agent fail without a word of the reason, once all that was asked for had run well? OpenAI's agents do at
-    their limit of steps, too, and so may whoever says no more than that it failed."""
-    if node.kind in (LLM, TOOL, OTHER, SETUP) or failure(node) is None or _as_what_it_holds(node):
-        return False
-    said = node.span.status_message or ""
-    of_all = said in _KIT_FAILED
-    if not of_all and not b.wordless(said):
-        return False
-    told = exceptions(node)
-    again = of_all and bool(told) and all(text == said for _, text in told)
-    if not (again or all(b.unsaid(one) for one in told)):
-        return False
-    if not (again or all(b.wordless(x or "") for x in (node.span.error_text, node.span.error_type))):
-        return False
-    if run.last is None:
-        return bool(run.outcomes) and all(o.status == "ok" for o in run.outcomes)
-    if run.last.error is not None:
-        return False
-    asked = run.left(run.last)
-    return (bool(asked) or not of_all) and all(o.status == "ok" for o in asked)
-
-
-def _as_what_it_holds(node: Node) -> bool:
-    """Is this no span of an agent's, and holds no step, or one that failed? Then it tells nothing of its own."""
-    if node.kind is not None:
-        return False
-    steps = [n for n in node.children if n.kind is not None or any(x.kind is not None for x in n.below())]
-    return not steps or any(failure(n) is not None for n in steps)
-
-
-_KIT_FAILED = ("Error in agent run", "agent run failed")
-"""What OpenAI's Agents SDK says of any failure, and Weave of any of Claude's."""
 
 
 def _escapes(node: Node) -> bool:
@@ -420,7 +386,7 @@ def _may_recover(done: list[tuple[ToolCall, Outcome]]) -> bool:
 def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
     """What could have happened without a trace of it here."""
     last = run.last
-    unnamed = any(_unnamed(run, n) for n in run.nodes)
+    unnamed = any(untold_failure(run, n) for n in run.nodes)
     if unnamed or asked_for_nobodys(run) or stopped_unheard(run) or unwatched(run):
         unknown.add("error")
     if failed_unheard(run.nodes) or delegate_broke_unseen(run) or delegate_broke_unsaid(run):

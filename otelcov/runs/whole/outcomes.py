@@ -177,7 +177,7 @@ def _ended_after(tool: ToolCall, ran: set[str]) -> bool:
 def _stopped_after_tools(run: Evidence) -> bool:
     """Did what asked a model last fail by a limit that it met once the tools were done?"""
     around = run.last.node.ancestors() if run.last is not None and run.last.error is None else ()
-    return _met_a_limit(around)
+    return _limited(around)
 
 
 def _stopped_below(tool: ToolCall, newest: dict[int, ModelCall]) -> bool:
@@ -185,10 +185,11 @@ def _stopped_below(tool: ToolCall, newest: dict[int, ModelCall]) -> bool:
     asker = tool.asked_by
     if asker is None or asker.error is not None or newest.get(id(worker(asker))) is not asker:
         return False
-    return _met_a_limit(takewhile(lambda n: n.kind != TOOL, asker.node.ancestors()))
+    return _limited(takewhile(lambda n: n.kind != TOOL, asker.node.ancestors()))
 
 
-def _met_a_limit(around: Iterable[Node]) -> bool:
+def _limited(around: Iterable[Node]) -> bool:
+    """Did one of these fail by a limit of requests?"""
     return any(limits_requests(f"{f[0]}: {f[1]}") for n in around if (f := failure(n)) is not None)
 
 
