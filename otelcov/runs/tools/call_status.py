@@ -282,7 +282,13 @@ def _flag_kept(call: ToolCall) -> bool:
 def _flag_cut(call: ToolCall) -> bool:
     """Was what a span put out cut, with the flag that may have stood at its end, or was it left out?"""
     told = [n.span for n in call.nodes if flags_at_the_end(n.span.scope)]
-    return any(cut_short(s.result) if s.result is not None else bool(s.dropped) for s in told)
+    if any(cut_short(s.result) if s.result is not None else bool(s.dropped) for s in told):
+        return True
+    return any(_MESSAGE.match(n.span.result or "") is not None and cut_short(n.span.result or "") for n in call.nodes)
+
+
+_MESSAGE = re.compile(r'\{"(?:type": ?"tool"|content": ?\[)')
+"""How messages of LangChain and results of MCP begin, which tell last whether the tool failed."""
 
 
 def broken_off(call: ToolCall) -> bool:
