@@ -369,20 +369,16 @@ def _links(spans: pl.DataFrame, side: Side) -> None:
         side.links[row] = [(link["trace_id"] or b"", link["span_id"] or b"") for link in links]
 
 
-NOTES = ("api_request", "api_error")
-"""How records of coding agents end that tell of a request of which no span may come."""
-_TELLING = re.compile(rf"(?:gen_ai|ai|mlflow\.chunk)\.|(?:.*[._])?(?:{'|'.join(NOTES)})$")
+_NAMED = r"^(?:gen_ai\.|(?:otel\.)?event\.name$)"
 _MAY_TELL = pl.col("trace_id").is_not_null() & (
-    pl.col("event_name").str.contains(rf"^(?:{_TELLING.pattern}|event )")
+    (pl.col("event_name") != "")
     | pl.any_horizontal(
-        pl.col(told)
-        .list.eval(pl.element().struct.field("key").str.contains(r"^(?:gen_ai\.|(?:otel\.)?event\.name$)"))
-        .list.any()
+        pl.col(told).list.eval(pl.element().struct.field("key").str.contains(_NAMED)).list.any()
         for told in ("attributes", "content")
     )
     | pl.col("body").struct.field("kvlist_value").is_not_null()
 )
-"""Log records that may be events of a model's call, and are not just lines of an application's log."""
+"""Log records that may be events, by a name, a key or a body of fields, and are no lines of an application's log."""
 
 
 def _logs(spans: pl.DataFrame, logs: pl.DataFrame, side: Side) -> None:
@@ -401,8 +397,6 @@ def _logs(spans: pl.DataFrame, logs: pl.DataFrame, side: Side) -> None:
             continue
         body = struct_value(r["body"])
         merged = attributes | (body if isinstance(body, dict) else {"body": body} if body is not None else {})
-        if not any(map(_TELLING.match, (name, *merged))):
-            continue  # an application's own
         number = attributes.get("gen_ai.message.index")
         time = r["time_unix_nano"] or r["observed_time_unix_nano"] or 0
         rank = 1 if name == "gen_ai.choice" else 0

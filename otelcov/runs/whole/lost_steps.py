@@ -21,7 +21,6 @@ from otelcov.runs.tools.askers import JITTER_NS
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import Outcome
 from otelcov.runs.tools.executions import span_fact
-from otelcov.runs.trace.spans import NOTES
 from otelcov.runs.trace.tree import Node, aborted, failure, spelling
 from otelcov.runs.whole.evidence import Evidence, once, worker
 from otelcov.runs.whole.speakers import within_an_agent
@@ -173,12 +172,15 @@ def noted_unseen(run: Evidence) -> bool:
     noted: Counter[str] = Counter()
     for n in run.nodes:
         for name, told in n.side.events.get(n.span.row, ()):
-            if name.endswith(NOTES) and _FOR_AGENTS.match(str(told.get("query_source"))):
+            if name.endswith(_NOTES) and _FOR_AGENTS.match(str(told.get("query_source"))):
                 noted["" if name.endswith("error") else str(told.get("output_tokens"))] += 1
     if not noted:
         return False
     noted.subtract(str(c.output_tokens) if c.error is None else "" for c in run.calls)
     return any(n > 0 for n in noted.values())
+
+
+_NOTES = ("api_request", "api_error")
 
 
 _FOR_AGENTS = re.compile(r"sdk|repl_main|agent[:.]")  # and for no titles nor summaries
