@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.ground.config import BOUNDARIES, Config
 from otelcov.runs.agents.abreast import own_abreast, own_by_orders, own_in_turns
-from otelcov.runs.agents.charge import tripped, unframed, worker
+from otelcov.runs.agents.charge import tripped, unframed, work_of
 from otelcov.runs.agents.delegating_calls import may_delegate
 from otelcov.runs.agents.delegation import Delegation, bare, coworker_agents
 from otelcov.runs.agents.delegation import ways as ways_over
@@ -217,7 +217,7 @@ def _work(group: list[Fragment]) -> _Work:
 def _program(root: Node) -> Row:
     """The service whose run it is, its environment and release: of who works, not of who sent a request for that, as
     far as this is told."""
-    told = (worker(root).span, root.span)
+    told = (work_of(root).span, root.span)
     names = ("service", "environment", "release")
     return {name: next((x for span in told if (x := getattr(span, name)) is not None), None) for name in names}
 

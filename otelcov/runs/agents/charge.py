@@ -64,7 +64,7 @@ def _holds_steps(node: Node) -> bool:
     return node.kind in _STEPS or any(n.kind in _STEPS for n in node.below())
 
 
-def worker(root: Node) -> Node:
+def work_of(root: Node) -> Node:
     """What does a run's work: the root, or what alone lies in its frames; the innermost of these where several do."""
     around = frames(root)[-1]
     return (alone_within(around) or around) if around.kind is None else around
@@ -73,7 +73,7 @@ def worker(root: Node) -> Node:
 def unframed(root: Node) -> Node:
     """An agent or a workflow in frames that have come whole and tell nothing of it, but that it failed if it did; else
     the root."""
-    work = worker(root)
+    work = work_of(root)
     if work is root or root.orphan or work.kind not in (AGENT, CHAIN):
         return root
     well = failure(work) is None

@@ -399,7 +399,7 @@ def _tops(form: _Form) -> Ints:
 
 
 def _work(form: _Form) -> Ints:
-    """What the frames of each trace are around (charge.worker): its top, or what is explained of what holds that."""
+    """What the frames of each trace are around (charge.work_of): its top, or what is explained of what holds that."""
     found = form.top
     for _ in range(_AROUND):
         above = np.where(found != form.root, form.parent[found], found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL
-from otelcov.runs.agents.charge import broke_off, caught, ended, frames, put_out_an_error, went_on, worker
+from otelcov.runs.agents.charge import broke_off, caught, ended, frames, put_out_an_error, went_on, work_of
 from otelcov.runs.agents.delegation import delegates
 from otelcov.runs.content.chat import Request, Result
 from otelcov.runs.content.exchanges import event_outputs
@@ -266,7 +266,7 @@ def _frames(root: Node) -> list[Node]:
     """The root, and below one that tells no answer what alone it is around: what that put out the run put out, whatever
     a model said last (a middleware may have changed it)."""
     found = frames(root)
-    if (work := worker(root)).kind in (AGENT, CHAIN) and work is not root:
+    if (work := work_of(root)).kind in (AGENT, CHAIN) and work is not root:
         found.append(work)
     while found[-1].kind == AGENT and found[-1].span.output is None and len(found) < _FRAMES:
         held = [n for n in found[-1].children if n.kind != OTHER]
