@@ -417,11 +417,13 @@ def _requests(root: Node, nodes: list[Node]) -> list[tuple[Node, list[Node]]]:
 def _one_after_another(root: Node, nodes: list[Node]) -> list[tuple[Node, list[Node]]]:
     """The turns of a conversation below a span that was neither asked nor answered anything: alike, one after another,
     and each begins with new words of the user, after those that the turn before it began with and their answer. Or the
-    requests of a batch, below what nobody explains and is no request itself."""
+    requests of a batch, each in the same function of the program's, as nobody explains what holds them either and it is
+    no request itself."""
     turns = [n for n in root.children if any(x.kind in STEPS for x in (n, *n.below()))]
-    batch = root.kind is None and root.span.span_kind not in _REQUESTS
-    kinds = (AGENT, CHAIN, None) if batch else (AGENT, CHAIN)
-    if len(turns) < 2 or root.kind not in (None, AGENT, CHAIN) or any(n.kind not in kinds for n in turns):
+    batch = all(n.kind is None for n in (root, *turns)) and root.span.span_kind not in _REQUESTS
+    if len(turns) < 2 or root.kind not in (None, AGENT, CHAIN):
+        return []
+    if not batch and any(n.kind not in (AGENT, CHAIN) for n in turns):
         return []
     if any(told is not None for told in (root.span.input, root.span.output, root.input_messages)):
         return []

@@ -46,6 +46,7 @@ from otelcov.runs.whole.lost_steps import (
     failed_unasked,
     noted_unseen,
     told_to_a_model,
+    went_no_further,
 )
 from otelcov.runs.whole.speakers import at_work, own_calls
 from otelcov.runs.whole.told_texts import answers, assistant_text
@@ -61,6 +62,7 @@ def status(run: Evidence) -> str:
     failed = (failure(root) is not None and root.kind != TOOL) or (broke_off(root) and not _of_a_lost_run(root))
     if failed and not _tried_again(run) and not went_on(root, last) and not borne(root):
         caught_on = _may_be_caught(root) or of_a_tool(root) or _gone_on_elsewhere(root, last) or _marked_by_a_call(root)
+        caught_on = caught_on or (last is not None and failure(root) is None and went_no_further(last))
         caught_on = caught_on or (root.kind == LLM and _handed_in_since(run, root))
         return "unknown" if caught_on else "error"
     if last is not None and last.error is not None:

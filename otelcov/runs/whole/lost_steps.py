@@ -17,7 +17,6 @@ from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.llm.unseen_answers import asked_no_model
 from otelcov.runs.rules.boundaries import asks, final, limits
 from otelcov.runs.rules.habits import ends_after_tools, loses_steps
-from otelcov.runs.tools.askers import JITTER_NS
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import Outcome
 from otelcov.runs.tools.executions import span_fact
@@ -225,15 +224,15 @@ def _answered_unasked(d: Delegation, run: Evidence) -> bool:
     agent = d.node
     if agent is None or agent.kind != AGENT or any(n.kind in _STEPS for n in agent.below()):
         return False
-    if any(agent.start <= c.start <= agent.end and not _asked_for(agent, c) for c in run.calls):
+    if any(agent.start <= c.start <= agent.end and not _of_a_caller(agent, c) for c in run.calls):
         return False
     return any(c.node.span.scope == agent.span.scope for c in run.calls)
 
 
-def _asked_for(agent: Node, call: ModelCall) -> bool:
-    """Did a model that was asked around an agent end in the millisecond in which that began? It may have called it."""
+def _of_a_caller(agent: Node, call: ModelCall) -> bool:
+    """Was a model asked around an agent, and no more than its beginning in the agent's time, by whole milliseconds?"""
     around = worker(call)
-    return call.end <= agent.start + JITTER_NS and any(n is around for n in agent.ancestors())
+    return call.end > agent.end and any(n is around for n in agent.ancestors())
 
 
 def _given_by(call: ToolCall) -> str | None:
@@ -279,7 +278,7 @@ def told_to_a_model(run: Evidence, last: ModelCall) -> bool:
     root, tool = run.root, next((n for n in last.node.ancestors() if n.kind == TOOL), None)
     if below_what_is_lost(root, last) and ends_after_tools(root.span.scope, root.span.name):
         return True
-    if _called_by_one_that_went_well(last) or _went_no_further(last):
+    if _called_by_one_that_went_well(last) or went_no_further(last):
         return True
     if tool is None or not within_an_agent(last):
         return False
@@ -315,7 +314,7 @@ def _called_by_one_that_went_well(call: ModelCall) -> bool:
     )
 
 
-def _went_no_further(call: ModelCall) -> bool:
+def went_no_further(call: ModelCall) -> bool:
     """Did the agent fail that asked this, and none of those around it, of whom the same instrumentation tells, which
     would have marked what an error went through (fast-agent)? Whoever called it was told, and went on."""
     agents = [n for n in call.node.ancestors() if n.kind == AGENT and n.own_agent is not None]
