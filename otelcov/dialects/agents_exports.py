@@ -149,20 +149,7 @@ LATITUDE_AGENTS = Dialect(
     name="latitude-openai-agents",
     kind=pl.when(pl.col("latitude.span.kind").str.starts_with("agents.")).then(
         _LATITUDE.replace_strict(
-            {
-                "trace": CHAIN,
-                "agent": AGENT,
-                "function": TOOL,
-                "generation": LLM,
-                "response": LLM,
-                "handoff": HANDOFF,
-                "custom": CHAIN,
-                "guardrail": OTHER,
-                "mcp_tools": SETUP,
-                "transcription": OTHER,
-                "speech": OTHER,
-                "speech_group": OTHER,
-            },
+            {"trace": CHAIN, **_KINDS},
             default=None,
             return_dtype=pl.String,
         )
