@@ -38,7 +38,9 @@ _EXECUTES = pl.col("span.name") == "agent.execute"
 _THREW = (
     (pl.col("scope.name") == "gcp.vertex.agent")
     & pl.col("span.name").str.contains(r"^execute_tool [\w.-]+$")
-    & first("gen_ai.operation.name", "gen_ai.tool.name", "gcp.vertex.agent.tool_call_args").is_null()
+    & first(
+        "gen_ai.operation.name", "gen_ai.tool.name", "gcp.vertex.agent.tool_call_args", "gcp.vertex.agent.event_id"
+    ).is_null()
 )
 
 

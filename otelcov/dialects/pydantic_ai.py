@@ -15,6 +15,7 @@ PYDANTIC_AI = Dialect(
     .when(scope("^pydantic-ai") & pl.col("model_request_parameters").is_not_null())
     .then(pl.lit(LLM)),
     agent=pl.when(~pl.col("agent_name").str.starts_with('"')).then(pl.col("agent_name")),  # MLflow's, of a class
+    tool=pl.col("logfire.msg").str.extract(r"^running tool: (\S+)$"),  # where what the conventions tell is left out
     arguments=first("tool_arguments"),
     result=first("tool_response"),
     input_messages=first("events"),

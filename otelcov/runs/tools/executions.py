@@ -399,11 +399,15 @@ def span_name(nodes: list[Node]) -> str | None:
     name = span_fact(nodes, "tool")
     if not isinstance(name, str):
         name = _told_around(nodes[0]) or _AROUND.sub("", nodes[0].span.name)  # nothing names the tool but its span
-        if nodes[0].span.name.endswith(".__call__") and nodes[0].span.scope.startswith("mlflow."):
-            return None  # its class (smolagents)
+        if _OF_A_CLASS.match(f"{nodes[0].span.scope} {nodes[0].span.name}"):
+            return None
         if _ANY_TOOL.match(name) or re.match(NAMED_BY_CLASS, nodes[0].span.scope):
             return None
     return bare_name(name)
+
+
+_OF_A_CLASS = re.compile(r"mlflow\..*\.__call__$|openinference\.instrumentation\.smolagents [A-Z]\w*$")
+"""Scopes and names of spans that bear their tool's class (smolagents)."""
 
 
 def _told_around(event: Node) -> str | None:
