@@ -1,4 +1,4 @@
-"""Spans of which a collector on the way lets some keys pass, and others not: those of the conventions, or a kit's own."""
+"""Spans of which a collector on the way keeps some keys out: those of the conventions, or a kit's own."""
 
 from __future__ import annotations
 
@@ -56,3 +56,15 @@ def test_the_class_of_a_tool_is_not_its_name(named):
         ),
     )
     assert _called(run) == [("look", {"x": 1}, "ok")]
+
+
+def test_what_a_function_is_called_by_is_no_tool():
+    """The AI SDK's span of a tool bears the name of the function that its telemetry was given."""
+    ran = {"ai.operationId": "ai.toolCall", "operation.name": "ai.toolCall concierge", "ai.toolCall.id": "call_aZ"}
+    (run,) = runs(
+        span(1, None, "ai.generateText concierge", took=9, scope="ai"),
+        span(2, 1, "ai.generateText.doGenerate concierge", scope="ai", attributes={"ai.model.id": "m"}),
+        span(3, 1, "ai.toolCall concierge", at=2, scope="ai", attributes=ran),
+        span(4, 1, "ai.generateText.doGenerate concierge", at=4, scope="ai", attributes={"ai.model.id": "m"}),
+    )
+    assert [name for name, *_ in _called(run)] == [None]
