@@ -48,8 +48,9 @@ _THREW = (
 _MUTE = (
     (pl.col("scope.name") == "gcp.vertex.agent")
     & pl.col("scope.version").str.contains(r"^(?:0|1\.(?:1?\d|2[0-6]))\.")
-    & (pl.col("gen_ai.tool.type") == "FunctionTool")
-    & (_RESULT.is_null() | ~_CAPTURED)
+    & pl.when(pl.col("gen_ai.tool.type").is_null())
+    .then(_RESULT.is_null() & (pl.col("gen_ai.operation.name") == "execute_tool"))
+    .otherwise((pl.col("gen_ai.tool.type") == "FunctionTool") & (_RESULT.is_null() | ~_CAPTURED))
 )
 
 

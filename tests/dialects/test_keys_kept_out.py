@@ -36,6 +36,20 @@ def test_a_tool_of_adk_of_which_some_key_is_left_is_none_that_threw(left, status
     assert _called(run) == [("look", None, status)]
 
 
+@pytest.mark.parametrize(("result", "status"), [({"gcp.vertex.agent.tool_response": "{}"}, "ok"), ({}, "unknown")])
+def test_what_came_of_an_early_adks_tool_stands_in_one_key_alone(result, status):
+    """Which is there whether content is captured or not."""
+    scope = {"scope": "gcp.vertex.agent", "version": "1.5.0"}
+    ran = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look", "gen_ai.tool.call.id": "adk-1"}
+    (run,) = runs(
+        span(1, None, "agent_run [a]", took=9, **scope),
+        span(2, 1, "call_llm", attributes={"gcp.vertex.agent.llm_request": "{}", "gen_ai.request.model": "m"}, **scope),
+        span(3, 1, "execute_tool look", at=2, attributes=ran | result, **scope),
+        span(4, 1, "call_llm", at=4, attributes={"gcp.vertex.agent.llm_request": "{}"}, **scope),
+    )
+    assert _called(run) == [("look", None, status)]
+
+
 @pytest.mark.parametrize("named", [True, False])
 def test_the_class_of_a_tool_is_not_its_name(named):
     scope, asked = "openinference.instrumentation.smolagents", "llm.output_messages.0.message"
