@@ -18,6 +18,7 @@ from otelcov.dialects.base import (
 )
 
 _IS_TOOL = pl.col("traceloop.span.kind").str.to_lowercase() == "tool"
+_RUNS_A_TOOL = _IS_TOOL.fill_null(pl.col("gen_ai.operation.name") == "execute_tool")
 
 OPENLLMETRY = Dialect(
     name="openllmetry",
@@ -41,8 +42,8 @@ OPENLLMETRY = Dialect(
         ]
     ),
     tool=pl.when(_IS_TOOL).then(first("traceloop.entity.name")),
-    arguments=pl.when(_IS_TOOL).then(first("traceloop.entity.input")),
-    result=pl.when(_IS_TOOL).then(first("traceloop.entity.output")),
+    arguments=pl.when(_RUNS_A_TOOL).then(first("traceloop.entity.input")),
+    result=pl.when(_RUNS_A_TOOL).then(first("traceloop.entity.output")),
     request_model=first("llm.request.model"),
     response_model=first("llm.response.model"),
     input_tokens=first("llm.usage.prompt_tokens"),

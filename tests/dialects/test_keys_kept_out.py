@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from tests.runs.requests import agent, runs, span
+from tests.runs.requests import agent, chat, runs, span
 
 
 def _called(run):
@@ -82,3 +84,22 @@ def test_what_a_function_is_called_by_is_no_tool():
         span(4, 1, "ai.generateText.doGenerate concierge", at=4, scope="ai", attributes={"ai.model.id": "m"}),
     )
     assert [name for name, *_ in _called(run)] == [None]
+
+
+@pytest.mark.parametrize("left", [{}, {"traceloop.span.kind": "tool"}])
+def test_what_a_tool_gave_is_read_where_the_conventions_alone_say_that_it_is_one(left):
+    """LangChain's message tells there that the tool failed."""
+    scope = "opentelemetry.instrumentation.langchain"
+    message = {"content": "no such x", "type": "tool", "name": "look", "tool_call_id": "call_aZ", "status": "error"}
+    gave = {"output": {"lc": 1, "id": ["langchain", "schema", "messages", "ToolMessage"], "kwargs": message}}
+    ran = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look", "traceloop.entity.name": "look"}
+    (run,) = runs(
+        agent(1, "a", took=9, scope=scope),
+        chat(2, 1, [("call_aZ", "look", {"x": 1})], "go", scope=scope),
+        span(3, 1, "execute_tool look", at=2, scope=scope, attributes=ran | left | {_GAVE: json.dumps(gave)}),
+        chat(4, 1, "none", "go", at=4, scope=scope),
+    )
+    assert _called(run) == [("look", {"x": 1}, "error")]
+
+
+_GAVE = "traceloop.entity.output"
