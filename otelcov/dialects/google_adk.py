@@ -39,7 +39,8 @@ _THREW = (
     (pl.col("scope.name") == "gcp.vertex.agent")
     & pl.col("span.name").str.contains(r"^execute_tool [\w.-]+$")
     & first(
-        "gen_ai.operation.name", "gen_ai.tool.name", "gcp.vertex.agent.tool_call_args", "gcp.vertex.agent.event_id"
+        *(f"gen_ai.{key}" for key in ("operation.name", "tool.name", "tool.type", "tool.description", "tool.call.id")),
+        *(f"gcp.vertex.agent.{key}" for key in ("tool_call_args", "tool_response", "event_id")),
     ).is_null()
 )
 

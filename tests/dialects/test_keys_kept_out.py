@@ -26,7 +26,14 @@ def test_pydantic_ai_says_which_tool_ran_in_words_too():
     assert _called(run) == [("look", {"x": 1}, "ok")]
 
 
-@pytest.mark.parametrize(("left", "status"), [({"gcp.vertex.agent.event_id": "e1"}, "unknown"), ({}, "error")])
+@pytest.mark.parametrize(
+    ("left", "status"),
+    [
+        ({"gcp.vertex.agent.event_id": "e1"}, "unknown"),
+        ({"gen_ai.tool.description": "looks"}, "unknown"),
+        ({}, "error"),
+    ],
+)
 def test_a_tool_of_adk_of_which_some_key_is_left_is_none_that_threw(left, status):
     """For JavaScript, the span of one that threw has no key at all."""
     scope = "gcp.vertex.agent"
