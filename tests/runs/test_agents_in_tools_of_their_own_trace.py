@@ -2,7 +2,7 @@
 
 import json
 
-from tests.runs.requests import runs, span
+from tests.runs.requests import agent, chat, runs, span
 
 _SCOPE = "@traceloop/instrumentation-langchain"
 
@@ -82,3 +82,25 @@ def test_whom_a_call_had_asked_that_is_lost_the_next_tells_by_words_and_answer()
     assert [(len(r["llm_calls"]), r["output"]) for r in found] == [(3, "Here they are.")]
     other = call(1, 2, "Violets.", poem)
     assert len(runs(other, call(3, 8, "Here they are.", *then))) == 2
+
+
+def test_of_two_runs_of_the_same_words_at_once_each_has_its_own_agent():
+    """Which of the two is whose, nobody could tell, nor need to."""
+    told = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "ask_clerk"}
+    told |= {"gen_ai.tool.call.arguments": json.dumps({"task": "look it up"}), "gen_ai.tool.call.result": "It is 21."}
+
+    def run(trace, at):
+        first, inner = 10 * trace, 10 * trace + 5
+        return [
+            agent(first, "chief", trace=trace, at=at, took=9),
+            chat(first + 1, first, [(f"call_{trace}", "ask_clerk", {"task": "look it up"})], "go", trace=trace, at=at),
+            span(first + 2, first, "execute_tool ask_clerk", trace=trace, at=at + 2, took=5, attributes=told),
+            chat(first + 3, first, "Warm.", "go", trace=trace, at=at + 8),
+            agent(inner, "clerk", trace=trace + 2, at=at + 3, took=3),
+            chat(inner + 1, inner, "It is 21.", "look it up", trace=trace + 2, at=at + 4),
+        ]
+
+    found = runs(*run(1, 0), *run(2, 0.0004))
+    assert [(len(r["trace_ids"]), len(r["llm_calls"]), r["delegations"][0]["to"]) for r in found] == [
+        (2, 3, "clerk")
+    ] * 2

@@ -9,7 +9,7 @@ and never by closeness in time alone; by their order calls that say nothing, whe
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Container, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -356,6 +356,7 @@ def _agents_as_tools(parts: list[Fragment], where: Joints, unite: Unite) -> None
     for p in parts:
         for name, node in _hosts(p):
             hosts.setdefault(name, []).append((node, p))
+    answered = set[int]()  # calls of which some agent is known already: of others made at once it is not theirs
     for name, guest in guests:
         near = lead(guest) is not None
         fitting = [
@@ -368,13 +369,19 @@ def _agents_as_tools(parts: list[Fragment], where: Joints, unite: Unite) -> None
         ]
         if not fitting:
             continue
-        node, host = max(fitting, key=lambda x: (said_to(x[0], guest), x[0].start))
+        node, host = max(fitting, key=lambda x: _likely(x[0], guest, answered))
         if (len(fitting) > 1 or served(guest) is not None) and not said_to(node, guest):
             continue  # several calls could have made it, or anybody, and nothing tells which
+        answered.add(id(node))
         unite(host, guest)
         if guest.root.parent is not node:  # else a link has told so
             guest.root.parent = node
             node.children.append(guest.root)
+
+
+def _likely(node: Node, guest: Fragment, answered: Container[int]) -> tuple[bool, bool, bool, int]:
+    """What tells for a call, of several in whose time an agent ran, that it called it; the most telling first."""
+    return said_to(node, guest), id(node) not in answered, node.start <= guest.start, node.start
 
 
 def _agents_apart(parts: list[Fragment], unite: Unite) -> None:
