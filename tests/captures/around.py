@@ -32,6 +32,11 @@ def framed(scenario: Scenario, from_afar: bool = False) -> Scenario:
     return replace(scenario, requests=tuple(_each(scenario, lambda whole, logs: _framed(whole, sizes, from_afar))))
 
 
+def recorded(scenario: Scenario) -> Scenario:
+    """Exceptions are log records of their spans, as OpenTelemetry has them since it gives up events of spans."""
+    return replace(scenario, requests=tuple(_each(scenario, _recorded)))
+
+
 def _each(scenario: Scenario, change: Any) -> Iterator[tuple[str, bytes]]:
     for signal, body in scenario.requests:
         if signal != "traces":
@@ -84,6 +89,20 @@ def _beside(whole: ExportTraceServiceRequest, logs: ExportLogsServiceRequest) ->
             )
             record.severity_number, record.body.string_value = severity, line  # type: ignore[assignment]
             record.attributes.extend(_told({"code.function.name": "handle"}))
+
+
+def _recorded(whole: ExportTraceServiceRequest, logs: ExportLogsServiceRequest) -> None:
+    for resource in whole.resource_spans:
+        for group in resource.scope_spans:
+            thrown = [(span, event) for span in group.spans for event in span.events if event.name == "exception"]
+            records = logs.resource_logs.add(resource=resource.resource).scope_logs if thrown else None
+            inner = records.add(scope=group.scope) if records is not None else None
+            for span, event in thrown:
+                ids = {"trace_id": span.trace_id, "span_id": span.span_id}
+                time, told = event.time_unix_nano, event.attributes
+                assert inner is not None
+                inner.log_records.add(event_name=event.name, time_unix_nano=time, attributes=told, **ids)
+                span.events.remove(event)
 
 
 def _framed(whole: ExportTraceServiceRequest, sizes: Counter[bytes], from_afar: bool) -> None:

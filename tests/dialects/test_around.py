@@ -7,9 +7,9 @@ import pytest
 
 from otelcov.runs.whole.unknowns import NO_ROOT
 from tests import captures
-from tests.captures.around import beside, framed
+from tests.captures.around import beside, framed, recorded
 from tests.runs.either_way import with_shortcut, without
-from tests.runs.requests import agent, chat, frames, records, request, runs, span, tool
+from tests.runs.requests import agent, chat, events, frames, records, request, runs, span, tool
 
 CAPTURES = [(name, dialect) for name in ("corpus", "more") for dialect in captures.dialects(name)]
 _OF_ITS_OWN = ("run_id", "start_unix_nano", "end_unix_nano")  # the first span, and when it came
@@ -36,6 +36,27 @@ def _both_ways(scenarios):
 def test_requests_that_steps_make_and_what_they_log_are_nothing_of_a_run(name, dialect):
     scenarios = captures.packed(name, dialect)
     assert _both_ways(map(beside, scenarios)) == _both_ways(scenarios)
+
+
+@pytest.mark.parametrize(("name", "dialect"), CAPTURES, ids=[dialect for _, dialect in CAPTURES])
+def test_exceptions_may_be_log_records(name, dialect):
+    scenarios = captures.packed(name, dialect)
+    assert _both_ways(map(recorded, scenarios)) == _both_ways(scenarios)
+
+
+@pytest.mark.parametrize("record", [True, False])
+@pytest.mark.parametrize("name", ["exception", "gen_ai.client.operation.exception"])
+@pytest.mark.parametrize("status", [0, 2])
+def test_an_exception_is_one_however_it_is_told(status, name, record):
+    """Semantic conventions 1.40. Told as an event and as a record, it is no two."""
+    thrown = {"exception.type": "openai.RateLimitError", "exception.message": "429 slow down"}
+    (run,) = runs(
+        agent(1, "a", took=9, status=status),
+        chat(2, 1, None, "go", status=status, events=[] if record and status else [(name, thrown)]),
+        logs=[events(*[(2, name, 1.5, thrown)] * 2, named=True)] if record else (),
+    )
+    assert [c["status"] for c in run["llm_calls"]] == ["error"]
+    assert run["boundaries"] == ["error", "rate_limit"]
 
 
 @pytest.mark.parametrize(("name", "dialect"), FRAMED, ids=[dialect for _, dialect in FRAMED])

@@ -323,19 +323,29 @@ def _events(spans: pl.DataFrame, side: Side) -> None:
     rows = pl.DataFrame({"row": some, "events": spans["events"][some]})
     opened = rows.explode("events").with_columns(name=pl.col("events").struct.field("name"))
     telling = opened.filter(
-        (pl.col("name") == "exception")
+        pl.col("name").str.contains(_EXCEPTION.pattern)
         | pl.any_horizontal([pl.col("name").str.starts_with(p) for p in _EVENT_PREFIXES])
     )
     for row, event, name in telling.iter_rows():
         attributes = {kv["key"]: struct_value(kv) for kv in event["attributes"] or []}
         if name in _ABOUT:
             continue
-        if name == "exception" and _raised_while_watching(attributes.get("exception.stacktrace")):
-            side.mishaps.add(row)
-        elif name == "exception":
-            side.exceptions.setdefault(row, []).append(_thrown(attributes))
+        if _EXCEPTION.match(name):
+            _raised(row, attributes, side)
         else:
             side.events.setdefault(row, []).append((name, attributes))
+
+
+_EXCEPTION = re.compile(r"^(?:exception|gen_ai\.client\.operation\.exception)$")
+"""Names of events, of a span or among log records, that tell of an exception (semantic conventions 1.40)."""
+
+
+def _raised(row: int, attributes: dict[str, Any], side: Side) -> None:
+    """Take down an exception of a span; one that is told as an event and as a log record is one."""
+    if _raised_while_watching(attributes.get("exception.stacktrace")):
+        side.mishaps.add(row)
+    elif (thrown := _thrown(attributes)) not in (known := side.exceptions.setdefault(row, [])):
+        known.append(thrown)
 
 
 def _thrown(attributes: dict[str, Any]) -> tuple[str, str]:
@@ -388,12 +398,16 @@ def _logs(spans: pl.DataFrame, logs: pl.DataFrame, side: Side) -> None:
     ids = spans.select(pl.int_range(pl.len()).alias("row"), "trace_id", "span_id")
     joined = logs.filter(_MAY_TELL).join(ids, on=["trace_id", "span_id"], how="inner")
     records: list[tuple[tuple[Any, ...], int, str, dict[str, Any]]] = []
+    raised: list[tuple[int, int, dict[str, Any]]] = []
     for r in joined.iter_rows(named=True):
         attributes = {kv["key"]: struct_value(kv) for kv in [*(r["attributes"] or []), *(r["content"] or [])]}
         name = r["event_name"] or ""
         if not name or re.match(PLACED, name):
             name = attributes.get("event.name") or attributes.get("otel.event.name") or ""
         if not isinstance(name, str) or name in _ABOUT:
+            continue
+        if _EXCEPTION.match(name):
+            raised.append((r["row"], r["time_unix_nano"] or r["observed_time_unix_nano"] or 0, attributes))
             continue
         body = struct_value(r["body"])
         merged = attributes | (body if isinstance(body, dict) else {"body": body} if body is not None else {})
@@ -414,6 +428,8 @@ def _logs(spans: pl.DataFrame, logs: pl.DataFrame, side: Side) -> None:
                 merged,
             )
         )
+    for row, _, attributes in sorted(raised, key=lambda x: (x[:2], repr(sorted(x[2].items(), key=str)))):
+        _raised(row, attributes, side)
     records.sort(key=lambda x: x[0])
     for (row, rank, *_), group in groupby(records, key=lambda x: x[0][:-1]):
         told = [(name, merged) for _, _, name, merged in group]
