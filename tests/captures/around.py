@@ -95,12 +95,12 @@ def _recorded(whole: ExportTraceServiceRequest, logs: ExportLogsServiceRequest) 
     for resource in whole.resource_spans:
         for group in resource.scope_spans:
             thrown = [(span, event) for span in group.spans for event in span.events if event.name == "exception"]
-            records = logs.resource_logs.add(resource=resource.resource).scope_logs if thrown else None
-            inner = records.add(scope=group.scope) if records is not None else None
+            if not thrown:
+                continue
+            inner = logs.resource_logs.add(resource=resource.resource).scope_logs.add(scope=group.scope)
             for span, event in thrown:
                 ids = {"trace_id": span.trace_id, "span_id": span.span_id}
                 time, told = event.time_unix_nano, event.attributes
-                assert inner is not None
                 inner.log_records.add(event_name=event.name, time_unix_nano=time, attributes=told, **ids)
                 span.events.remove(event)
 
