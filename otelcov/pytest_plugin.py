@@ -78,8 +78,8 @@ def _measures(config: pytest.Config) -> bool:
 
 def _check(config: pytest.Config) -> None:
     """What could only fail after the last test."""
-    from otelcov.ground.config import load
     from otelcov.ground.errors import OtelcovError
+    from otelcov.ground.settings import load
     from otelcov.report import renderer
 
     try:
@@ -152,7 +152,7 @@ class Recorder:
     _forget: Callable[[], None] = lambda: None
 
     def settings(self) -> Config:
-        from otelcov.ground.config import load
+        from otelcov.ground.settings import load
 
         return load(self.config_file)
 

@@ -3,13 +3,15 @@
 import re
 import shlex
 import tomllib
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 from otelcov.cli.commands import load
 from otelcov.cli.listed import COMMANDS
-from otelcov.ground.config import Agent, Alert, Config, Model, Thresholds, Tool, load_with_origins
+from otelcov.ground.config import Agent, Alert, Config, Model, Thresholds, Tool, written
+from otelcov.ground.settings import load_with_origins
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -55,9 +57,9 @@ def test_the_toml_of_the_readme_is_valid_and_holds_every_key(tmp_path):
     named = ("agents.", "tools.", "models.", "thresholds.agents.", "alerts.rules")  # their keys: below
     assert {s.key for s in settings if s.origin == "default" and not s.key.startswith(named)} == set()
     for section in (Agent, Tool, Model, Thresholds, Alert):
-        for name, field in section.model_fields.items():
-            assert re.search(rf"\b{field.alias or name}\b", text), f"{section.__name__}: {field.alias or name}"
-    assert set(tomllib.loads(text)) == set(Config.model_fields)
+        for key in (written(field.name) for field in fields(section)):
+            assert re.search(rf"\b{key}\b", text), f"{section.__name__}: {key}"
+    assert set(tomllib.loads(text)) == {field.name for field in fields(Config)}
 
 
 def test_the_defaults_that_the_readme_shows_are_the_defaults(tmp_path):

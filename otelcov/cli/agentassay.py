@@ -26,7 +26,7 @@ def check(question: Question, options: Mapping[str, object]) -> None:
 
 
 def report(question: Question, format: str, fail_under: float | None) -> int:
-    from dataclasses import asdict
+    from dataclasses import asdict, replace
 
     import polars as pl
 
@@ -60,7 +60,7 @@ def report(question: Question, format: str, fail_under: float | None) -> int:
     for d in shot["coverage"]["dimensions"]:
         d["band"] = band(d["score"])
     shot["coverage"]["band"] = band(shot["coverage"]["overall"])
-    whole = config.thresholds.model_copy(update={"agents": {}})  # its formulas tell no agents apart
+    whole = replace(config.thresholds, agents={})  # its formulas tell no agents apart
     verdicts = thresholds.judge(shot, whole, (), fail_under)
     told = Report(shot, verdicts=[asdict(v) for v in verdicts])
     out(render(told, format, **(terminal() if format == "text" else {})))

@@ -30,8 +30,7 @@ def check(
 ) -> int:
     """Hold the numbers of now against the rules; tell the webhook what changed. Exits with 1 while a rule fires."""
     from otelcov.cli.measuring import Question, also_missing, answered, out, terminal
-    from otelcov.ground import config as settings
-    from otelcov.ground import errors, windows
+    from otelcov.ground import errors, settings, windows
     from otelcov.ground.errors import ConfigError, StoreError
     from otelcov.ground.selection import Selection
     from otelcov.history import alerts

@@ -39,7 +39,7 @@ def main() -> None:
 
 def count(store: str, path: Path | None) -> None:
     """What has settled into kept sums, as long as much comes."""
-    from otelcov.ground.config import load
+    from otelcov.ground.settings import load
     from otelcov.store import remote
     from otelcov.sums import beside
     from otelcov.sums.build import build, folder, uncounted
@@ -74,7 +74,7 @@ def _written(store: str) -> int:
 
 def tidy(store: str, path: Path | None) -> None:
     """Closed hours sorted, small files put together."""
-    from otelcov.ground.config import load
+    from otelcov.ground.settings import load
     from otelcov.store import upkeep
     from otelcov.sums import kept
     from otelcov.sums.build import folder

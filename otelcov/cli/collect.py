@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -71,20 +72,20 @@ def collect(
     from collector.config import BadConfig
     from collector.inbox import InboxError
     from collector.service import StoreLoop, run
-    from otelcov.ground.config import load
     from otelcov.ground.errors import ConfigError, StoreError, UsageError
+    from otelcov.ground.settings import load
     from otelcov.store import tables
     from otelcov.store.background import Background, Beside
     from otelcov.store.scan import writable_inbox
 
     settings = load(config).collect
-    given = {
+    given: dict[str, Any] = {
         "host": host,
         "grpc_port": grpc_port,
         "http_port": http_port,
         "allow_unauthenticated": allow_unauthenticated,
     }
-    settings = settings.model_copy(update={key: value for key, value in given.items() if value is not None})
+    settings = replace(settings, **{key: value for key, value in given.items() if value is not None})
     root = writable_inbox(store, inbox)
     if root is None:
         raise UsageError(f"{store} is not a local folder, and the inbox must lie in one. Give it with --inbox DIR.")
@@ -122,7 +123,7 @@ def _told(settings: Collect, store: str, inbox: Path) -> CollectorConfig:
     from collector.config import CollectorConfig
 
     own = ("commit_interval_ns", "commit_bytes", "drain_ns", "drop", "hash")
-    same = {name: getattr(settings, name) for name in type(settings).model_fields if name not in own}
+    same = {name: value for name, value in vars(settings).items() if name not in own}
     return CollectorConfig(
         store=store,
         inbox=inbox,

@@ -40,8 +40,7 @@ def combine(
     from otelcov.cli import measuring
     from otelcov.coverage import exchange
     from otelcov.coverage.snapshot import grouped, snapshot
-    from otelcov.ground import config as settings
-    from otelcov.ground import errors
+    from otelcov.ground import errors, settings
     from otelcov.report import Report, render
     from otelcov.verdicts import thresholds
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from copy import copy
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -29,9 +30,6 @@ class _Commands(TyperGroup):
         try:
             code = super().invoke(ctx)
             sys.stdout.flush()
-        except typer.BadParameter as error:
-            error.message = error.message.removeprefix("Value error, ")
-            raise
         except errors.OtelcovError as error:
             typer.echo(str(error), err=True)
             code = error.exit_code
@@ -84,7 +82,9 @@ def load(asked: Command) -> Any:
 def _lists_with_commas(command: Any) -> None:
     """In a variable a list is written with commas, as those of the config are: names may hold spaces."""
     for parameter in command.params:
-        parameter.split_envvar_value = _listed
+        if getattr(parameter, "multiple", False):
+            parameter.type = copy(parameter.type)  # which others share
+            parameter.type.split_envvar_value = _listed
     for one in getattr(command, "commands", {}).values():
         _lists_with_commas(one)
 

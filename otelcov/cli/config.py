@@ -28,7 +28,7 @@ def show(
     ] = "text",
 ) -> None:
     """Print every key with its value: otelcov.toml or pyproject.toml, the environment, defaults."""
-    from otelcov.ground.config import load_with_origins
+    from otelcov.ground.settings import load_with_origins
 
     _, settings = load_with_origins(config)
     if format == "json":

@@ -37,7 +37,7 @@ def doctor(
     """
     from otelcov.cli import carried, checks
     from otelcov.ground import errors
-    from otelcov.ground.config import load
+    from otelcov.ground.settings import load
 
     source = context.get_parameter_source("store")
     named = source is not None and source.name != "DEFAULT"

@@ -37,7 +37,7 @@ def import_(
     from rich.console import Console
     from rich.progress import Progress
 
-    from otelcov.ground.config import load
+    from otelcov.ground.settings import load
     from otelcov.store import files, importing
 
     collect = load(config).collect

@@ -175,7 +175,7 @@ def judge(
             otlp_endpoint=otlp_endpoint,
         )
         if rules_only:
-            changed = changed.model_copy(update={"judge": changed.judge.model_copy(update={"model": None})})
+            changed = replace(changed, judge=replace(changed.judge, model=None))
         with redirect_stdout(sys.stderr):  # metrics of others may print
             document = _judged(question, changed, sample, retry_missing, dry_run, results)
     out(printed.render(document, format, **(terminal() if format == "text" else {})))
@@ -192,7 +192,7 @@ def show_prompts(
 ) -> None:
     """Print what a judge is told, for each metric or for the ones named."""
     from otelcov.cli.measuring import out
-    from otelcov.ground import config as settings
+    from otelcov.ground import settings
     from otelcov.judge import custom as customs
     from otelcov.judge import prompts
 
@@ -209,12 +209,12 @@ def show_prompts(
 
 def _changed(config: Config, **given: Any) -> Config:
     """The config with the options that were given."""
-    from otelcov.ground.config import Judge
+    from otelcov.ground import settings
+    from otelcov.ground.config import Judge, written
 
     said = {k: v for k, v in given.items() if v is not None}
-    names = {name: field.alias or name for name, field in Judge.model_fields.items()}
-    written = config.judge.model_dump(mode="json", by_alias=True) | {names[k]: v for k, v in said.items()}
-    return config.model_copy(update={"judge": Judge.model_validate(written)})
+    told = settings.tables(config.judge) | {written(k): v for k, v in said.items()}
+    return replace(config, judge=settings.of(told, Judge, "these options"))
 
 
 def _thresholds(given: list[str]) -> dict[str, float]:

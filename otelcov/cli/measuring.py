@@ -55,7 +55,7 @@ class Question:
         engine: str | None = None,
         **selected: list[str] | None,
     ) -> Question:
-        from otelcov.ground import config as settings
+        from otelcov.ground import settings
 
         window, now_ns = window_of(since, until, now)
         return cls(store, settings.load(config), window, now_ns, selection_of(**selected), engine)

@@ -86,7 +86,7 @@ def _of_conversations(store: str, inbox: Path | None, ids: list[str], config: Pa
     """The traces of the runs of these conversations, and those whose attributes name them."""
     import polars as pl
 
-    from otelcov.ground.config import load
+    from otelcov.ground.settings import load
     from otelcov.runs import reconstruct
     from otelcov.store import conversations, scan
 
@@ -100,7 +100,7 @@ def _runs_of(store: str, inbox: Path | None, traces: set[bytes], config: Path | 
     """The ids of the runs that these traces hold: what kept results know them by."""
     import polars as pl
 
-    from otelcov.ground.config import load
+    from otelcov.ground.settings import load
     from otelcov.runs import reconstruct
     from otelcov.store import scan
 

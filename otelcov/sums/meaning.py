@@ -7,7 +7,6 @@ import json
 from functools import lru_cache
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
 
 from otelcov.ground.config import Config
 from otelcov.store import remote
@@ -23,14 +22,6 @@ _READERS = (
     "ground/models.py",
     "ground/schemas.py",
 )
-# What of the config the reconstruction and the observations look at; all else is read when a report is made.
-_LOOKED_AT: Any = {
-    "agents": True,
-    "tools": True,
-    "models": {"__all__": {"aliases", "context"}},
-    "coverage": {"state_attributes"},
-    "runs": {"settle_ns", "max_run_ns", "soft_errors"},
-}
 
 
 def folder(store: str, config: Config) -> Path:
@@ -44,9 +35,19 @@ def everything(store: str) -> Path:
 
 
 def meaning(config: Config) -> str:
-    looked_at = config.model_dump(mode="json", include=_LOOKED_AT)
-    text = json.dumps(looked_at, sort_keys=True)
+    text = json.dumps(_looked_at(config), default=vars, sort_keys=True)
     return hashlib.sha256(f"{_readers()}\n{text}".encode()).hexdigest()[:16]
+
+
+def _looked_at(config: Config) -> dict[str, object]:
+    """What of the config the reconstruction and the observations look at; all else is read when a report is made."""
+    return {
+        "agents": config.agents,
+        "tools": config.tools,
+        "models": {name: (model.aliases, model.context) for name, model in config.models.items()},
+        "state_attributes": config.coverage.state_attributes,
+        "runs": config.runs,
+    }
 
 
 @lru_cache(maxsize=1)

@@ -10,6 +10,7 @@ import yaml
 
 from otelcov.cases import generate, judge, parse, read
 from otelcov.cases.redact import Redactor
+from otelcov.ground import settings
 from otelcov.ground.config import Config
 from tests.cases.test_datasets import runs as dataset
 from tests.coverage.build import frame, run
@@ -118,7 +119,7 @@ def test_a_case_of_a_run_that_did_what_is_restricted_says_so() -> None:
         run("a/search", "a/delete", environment="production", number=2),
         run("a/search", "b/delete", environment="production", number=3),
     )
-    config = Config.model_validate({"agents": {"a": {"restricted": ["delete"]}}})
+    config = settings.of({"agents": {"a": {"restricted": ["delete"]}}})
     chosen = generate.choose(*generate.obligations(runs, config), 5)
     told = {case["source"]["run"]: case.get("description") for case in generate.cases(runs, chosen, config)}
     said = "Calls what is restricted (delete): what happened, not what should."

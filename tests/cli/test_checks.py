@@ -1,5 +1,6 @@
 import datetime
 import socket
+from pathlib import Path
 
 import pytest
 import trustme
@@ -83,7 +84,7 @@ def test_with_client_authority_it_says_that_clients_must_show_one(certificate, t
         ({"host": "0.0.0.0", "allow_unauthenticated": True}, "warning"),
         ({"host": "0.0.0.0", "token_env": "THE_TOKEN"}, "ok"),
         ({"token_env": "NOT_SET"}, "failed"),
-        ({"token_file": "missing.txt"}, "failed"),
+        ({"token_file": Path("missing.txt")}, "failed"),
     ],
 )
 def test_who_may_send_is_judged(settings, status, monkeypatch):

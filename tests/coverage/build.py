@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from otelcov.ground import settings
 from otelcov.ground.config import SEED_BOUNDARIES, Config
 from otelcov.ground.schemas import RUNS
 
@@ -95,7 +96,7 @@ def frame(*runs: dict[str, Any]) -> pl.DataFrame:
 def config(text: str | dict[str, Any] | None = None) -> Config:
     import tomllib
 
-    return Config.model_validate(tomllib.loads(text) if isinstance(text, str) else text or {})
+    return settings.of(tomllib.loads(text) if isinstance(text, str) else text or {})
 
 
 def _call(text: str, at: int) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, KeyValue
 
 from otelcov.coverage import agentassay
-from otelcov.ground.config import Config
+from otelcov.ground import settings
 from otelcov.ground.errors import ConfigError
 from otelcov.store.layout import from_requests
 from tests.coverage.shared import shared
@@ -24,7 +24,7 @@ def test_agentassay_says_the_same_of_the_same_traces(name: str) -> None:
         pytest.skip("../shared/agentassay_cases is absent")
     case = json.loads((shared("agentassay_cases") / f"{name}.json").read_text())
     given = case["config"]
-    config = Config.model_validate(
+    config = settings.of(
         {
             "tools": {tool: {} for tool in given["known_tools"]},
             "models": {model: {} for model in given["known_models"] or []},

@@ -297,9 +297,9 @@ def test_paths_are_learned_by_a_variable_as_by_the_option(monkeypatch: pytest.Mo
 
 def test_what_was_learned_is_a_config_under_which_everything_is_declared() -> None:
     assert ask("learn", "--out", "learned.toml", "--paths").code == 0
-    from otelcov.ground import config
+    from otelcov.ground import settings
 
-    learned = config.load("learned.toml")
+    learned = settings.load("learned.toml")
     assert learned.agents["planner"].tools == ["book", "pay", "search"]
     assert learned.agents["planner"].entry
     assert learned.coverage.paths == [["planner/search", "planner/book"], ["planner/search", "planner/book!"],
@@ -329,9 +329,9 @@ def test_an_mcp_server_declares_its_tools(tmp_path: Path) -> None:
     server.write_text(MCP)
     result = Result("declare", "--mcp", f"{sys.executable} {server}", "--out", "mcp.toml")
     assert result.code == 0
-    from otelcov.ground import config
+    from otelcov.ground import settings
 
-    tools = config.load("mcp.toml").tools
+    tools = settings.load("mcp.toml").tools
     assert {n: t.side_effects for n, t in tools.items()} == {"odd name": None, "read": "read", "wipe": "write"}
     assert Result("declare", "--mcp", f"{sys.executable} -c pass").code == 2
     assert Result("declare").code == 2

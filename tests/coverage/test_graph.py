@@ -11,6 +11,7 @@ import pytest
 from otelcov.coverage import graph
 from otelcov.coverage.observations import partial
 from otelcov.coverage.snapshot import snapshot
+from otelcov.ground import settings
 from otelcov.ground.config import Config
 from tests.coverage.build import config, frame, run
 from tests.coverage.shared import shared
@@ -26,7 +27,7 @@ def _declared(document: dict[str, Any], restricted: str) -> Config:
         agents[source]["delegates_to"].append(target)
     agents[document["entry"]]["entry"] = True
     tools: dict[str, Any] = {name: {} for name in document["tools"]}
-    return Config.model_validate({"agents": agents, "tools": tools, "coverage": {"restricted": restricted}})
+    return settings.of({"agents": agents, "tools": tools, "coverage": {"restricted": restricted}})
 
 
 def test_the_ten_published_workflows_have_their_403_obligations() -> None:

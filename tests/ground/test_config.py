@@ -1,8 +1,9 @@
 import pytest
 
-from otelcov.ground.config import Config, load, load_with_origins
+from otelcov.ground.config import Config
 from otelcov.ground.errors import ConfigError, UsageError
 from otelcov.ground.selection import Selection
+from otelcov.ground.settings import load, load_with_origins
 
 EVERY_KEY_OF_THE_CONTRACT = """
 [sides]

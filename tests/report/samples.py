@@ -9,6 +9,7 @@ from typing import Any
 from otelcov.coverage import compare
 from otelcov.coverage.observations import partial
 from otelcov.coverage.snapshot import grouped, snapshot
+from otelcov.ground import settings
 from otelcov.ground.config import Config
 from otelcov.report import Report
 from otelcov.verdicts import thresholds
@@ -74,7 +75,7 @@ def _hostile() -> tuple[list[dict[str, Any]], Config]:
         r["states"] = [f"{EVIL}|t{EVIL}|ok|text|0"]
         r["delegations"] = [{"from": EVIL, "to": f"b{EVIL}", "form": "handoff", "tool": None, "status": "ok"}]
     runs += [run("other/y", number=100 + n, environment="prod") for n in range(3)]
-    return runs, Config.model_validate({"agents": {EVIL: {"tools": [f"t{EVIL}", "never"], "restricted": ["y"]}}})
+    return runs, settings.of({"agents": {EVIL: {"tools": [f"t{EVIL}", "never"], "restricted": ["y"]}}})
 
 
 def _blind() -> tuple[list[dict[str, Any]], Config]:

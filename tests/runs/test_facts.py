@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from otelcov.ground import settings
 from otelcov.ground.config import Config
 from otelcov.ground.schemas import LATEST_NS
 from otelcov.runs import reconstruct
@@ -65,7 +66,7 @@ def test_a_flag_outweighs_the_words():
 
 
 def test_the_config_adds_patterns():
-    config = Config.model_validate({"runs": {"soft_errors": ["^DENIED"]}})
+    config = settings.of({"runs": {"soft_errors": ["^DENIED"]}})
     spans = (agent(1, "a"), tool(2, 1, "t", result="DENIED by policy"))
     assert [calls(r) for r in runs(*spans)] == [[("t", "ok", None)]]
     ((name, _, kind),) = calls(runs(*spans, config=config)[0])

@@ -132,7 +132,7 @@ def test_lines_are_what_run_json_says(tmp_path):
     from otelcov.runs.lines import json_lines
 
     config = Config()
-    sides = {name: side for side, names in config.sides.model_dump().items() for name in names}
+    sides = {name: side for side, names in vars(config.sides).items() for name in names}
     whole = pl.concat([captures.runs_of(captures.packed("corpus", name)) for name, _ in CAPTURES])
     lines = "".join(json_lines(whole, config)).splitlines()
     expected = [run_json(row, sides) for row in whole.iter_rows(named=True)]

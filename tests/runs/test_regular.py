@@ -10,7 +10,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from opentelemetry.proto.common.v1.common_pb2 import InstrumentationScope
 
-from otelcov.ground.config import Config
+from otelcov.ground.settings import of
 from otelcov.runs.rules import boundaries, softerrors
 from otelcov.runs.trace.tree import USUAL_LIMITS
 from tests import captures
@@ -342,7 +342,7 @@ def test_calls_whose_tokens_are_lost_are_the_same_either_way(lost):
 
 @pytest.mark.full
 def test_declared_tools_are_the_same_either_way():
-    config = Config.model_validate({"tools": {"declared_one": {}, "search_hotel": {}}})
+    config = of({"tools": {"declared_one": {}, "search_hotel": {}}})
     short, found = with_shortcut(*generated(), config)
     assert short.equals(without(*generated(), config))
     assert found

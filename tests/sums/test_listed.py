@@ -16,6 +16,7 @@ from otelcov.cli import runs as listing
 from otelcov.cli.commands import app
 from otelcov.cli.measuring import Question
 from otelcov.coverage import observations
+from otelcov.ground import settings
 from otelcov.ground.schemas import no_runs
 from otelcov.ground.selection import Selection
 from otelcov.history import alerts
@@ -230,7 +231,7 @@ def test_alerts_see_the_same_before_and_after_the_count(store, monkeypatch, choi
     numbers = [{"name": metric, "metric": metric, "above": 0, "window": "9h", **choice} for metric in alerts.METRICS]
     unused = {"name": "unused", "edge": "worker/query_ledger", "unused_for": "9h", **choice}
     asked = store.ask(now=NOW)
-    known = asked.config.model_validate({"alerts": {"rules": [*numbers, unused]}})
+    known = settings.of({"alerts": {"rules": [*numbers, unused]}})
 
     def checked():
         every = replace(asked, config=known, selection=Selection())
