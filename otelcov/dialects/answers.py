@@ -8,7 +8,7 @@ down to the branches that can hold before it is asked. What is left tells of the
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from operator import and_, or_
@@ -49,9 +49,19 @@ class Present:
     def may_hold(self, condition: Condition) -> bool:
         if condition.either:
             return any(map(self.may_all_hold, condition.either))
-        if condition.roots == _SCOPE and self._scopes:
+        if condition.of_scope and self._scopes:
             return condition.holds_of(self._scopes)
         return not condition.asks or self.some(condition.roots)
+
+    def learn(self, answers: Iterable[Answer]) -> None:
+        """Ask at once what of these depends on scopes: it takes as long as to ask for a single one."""
+        some = {c for answer in answers if self.some(answer.roots) for c in answer.first_asked() if c.of_scope}
+        new = [condition for condition in some if not condition.knows(self._scopes)]
+        if new and self._scopes:
+            names = pl.Series("scope.name", list(self._scopes), pl.String)
+            told = names.to_frame().select(condition.expr.alias(str(at)) for at, condition in enumerate(new))
+            for condition, held in zip(new, told.iter_columns(), strict=True):
+                condition.told(names, held)
 
     def may_all_hold(self, conditions: Sequence[Condition]) -> bool:
         there = all(not c.asks or self.some(c.roots) for c in conditions)  # which is known at no cost
@@ -68,17 +78,30 @@ class Condition:
         self.expr, self.roots = expr, frozenset(expr.meta.root_names())
         self.either = [conditions(*part) for part in _parted(expr, text, "|")]  # one of these must hold
         self.asks = bool(self.roots) and not self.either and _asks(text.removesuffix(".is_not_null()"))
-        self._of_scope: dict[str | None, bool] = {}
+        self.of_scope = self.roots == _SCOPE and not self.either  # and of nothing else
+        self._told: dict[str | None, bool] = {}  # of which scopes
 
     def holds_of(self, scopes: frozenset[str | None]) -> bool:
         """Of a condition on the scope alone: whether it is true of one of these."""
-        if new := scopes.difference(self._of_scope):
-            if len(self._of_scope) + len(new) > _MOST_SCOPES:
-                self._of_scope, new = {}, scopes
-            names = pl.Series("scope.name", list(new), pl.String)
-            told = names.to_frame().with_columns_seq(told=self.expr)["told"]
-            self._of_scope.update(zip(names, told, strict=True))
-        return any(self._of_scope[scope] for scope in scopes)
+        if not self.knows(scopes):
+            names = pl.Series("scope.name", list(scopes), pl.String)
+            self.told(names, names.to_frame().with_columns_seq(told=self.expr)["told"])
+        return any(self._told[scope] for scope in scopes)
+
+    def knows(self, scopes: frozenset[str | None]) -> bool:
+        return self._told.keys() >= scopes
+
+    def told(self, scopes: pl.Series, held: pl.Series) -> None:
+        if len(self._told) + len(scopes) > _MOST_SCOPES:
+            self._told = {}
+        self._told.update(zip(scopes, held, strict=True))
+
+    def parts(self) -> Iterator[Condition]:
+        """This, and all of which it is made."""
+        yield self
+        for some in self.either:
+            for condition in some:
+                yield from condition.parts()
 
 
 _CONDITIONS: dict[str, Condition] = {}  # by how they are written: many dialects ask the same
@@ -255,6 +278,13 @@ class Answer:
     @cached_property
     def _form(self) -> _Form:
         return _form(self.expr)
+
+    def first_asked(self) -> Iterator[Condition]:
+        """What decides whether it tells anything, as far as it is known."""
+        if not self.plain and isinstance(self._form, _Chain):
+            for branch in self._form.branches:
+                for condition in branch.conditions:
+                    yield from condition.parts()
 
     def cut(self, present: Present) -> Answer | None:
         """This, without what can tell nothing of these spans."""

@@ -360,6 +360,7 @@ def _asked(table: tuple[Dialect, ...], there: Present) -> dict[str, list[Answer]
     if known not in _ASKED:
         if len(_ASKED) >= _MOST_KNOWN:
             _ASKED.clear()
+        there.learn(answer for some in _answers(table).values() for answer in some)
         _ASKED[known] = {fact: [cut for a in some if (cut := a.cut(there))] for fact, some in _answers(table).items()}
     return _ASKED[known]
 
