@@ -7,7 +7,6 @@ down to the branches that can hold before it is asked. What is left tells of the
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
@@ -18,14 +17,15 @@ from polars.expr.whenthen import ChainedThen, Then
 
 from otelcov.dialects.base import first
 from otelcov.ground.errors import USAGE, OtelcovError
+from otelcov.ground.patterns import late
 
 CONTEXT = ("span.name", "scope.name", "scope.version", "span.kind")
 
 _NULL = pl.lit(None)
 _SCOPE = frozenset(["scope.name"])
 _MOST_SCOPES, _MOST_CUTS = 64, 64
-_CALLED, _COLUMN = re.compile(r"\.([a-z_][\w.]*)\("), re.compile(r'col\("[^"]*"\)')
-_PLAIN = re.compile(r"\.coalesce\((?:\[c(?:, c)*\])?\)|\.replace_strict\(\[\[[^]]*\], \[[^]]*\], null\]\)")
+_CALLED, _COLUMN = late(r"\.([a-z_][\w.]*)\("), late(r'col\("[^"]*"\)')
+_PLAIN = late(r"\.coalesce\((?:\[c(?:, c)*\])?\)|\.replace_strict\(\[\[[^]]*\], \[[^]]*\], null\]\)")
 _OF_TEXT = "contains starts_with ends_with extract extract_all replace replace_all strip_chars strip_prefix split"
 _OF_TEXT += " json_path_match to_lowercase to_uppercase"
 _NULL_OF_NULL = frozenset([*(f"str.{does}" for does in _OF_TEXT.split()), "is_in", "cast"])

@@ -16,6 +16,7 @@ from typing import Any
 import polars as pl
 
 from otelcov.ground.config import Config
+from otelcov.ground.patterns import late
 from otelcov.ground.schemas import LOGS
 from otelcov.runs.agents.delegation import coworker_agents
 from otelcov.runs.agents.delegations import delegations
@@ -34,7 +35,7 @@ from otelcov.runs.trace.tree import Node
 
 EVALUATION = "gen_ai.evaluation.result"
 # Agents that play the user (tau2, AG2 and others name them so): they ask, and are not judged.
-SIMULATED_USER = re.compile(r"^(user|human|customer)([ _-]?(simulator|simulation|proxy|sim|agent))?$", re.I)
+SIMULATED_USER = late(r"^(user|human|customer)([ _-]?(simulator|simulation|proxy|sim|agent))?$", re.I)
 
 
 @dataclass(frozen=True)

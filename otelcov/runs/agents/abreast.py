@@ -8,12 +8,12 @@ agent that began last.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterable
 from itertools import accumulate, pairwise
 
 from otelcov.dialects.base import AGENT, LLM, TOOL
+from otelcov.ground.patterns import late
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.habits import of_adk
 from otelcov.runs.trace.tree import Node
@@ -99,4 +99,4 @@ def _instructions(call: ModelCall) -> str | None:
     return found.group(1) if found is not None else None
 
 
-_INSTRUCTION = re.compile(r'"system_instruction":\s*"((?:[^"\\]|\\.)*)"')
+_INSTRUCTION = late(r'"system_instruction":\s*"((?:[^"\\]|\\.)*)"')

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from otelcov.dialects.base import AGENT, CHAIN, HANDOFF, LLM, TOOL
+from otelcov.ground.patterns import late
 from otelcov.ground.schemas import LATEST_NS
 from otelcov.runs.agents.delegation import (
     ANY_AGENT,
@@ -262,7 +263,7 @@ def _followed(call: ToolCall, scene: Scene) -> bool:
     return any(mc.start >= call.end for mc in scene.model_calls[-NEWEST:])
 
 
-_ABOVE = re.compile(r'\{\s*(?:"output":\s*\{\s*)?"graph":\s*"__parent__"')
+_ABOVE = late(r'\{\s*(?:"output":\s*\{\s*)?"graph":\s*"__parent__"')
 """How a `Command` of LangGraph's begins, of which the rest may be cut."""
 
 
@@ -307,7 +308,7 @@ def _managed(call: ToolCall, scene: Scene) -> Found | None:
     return None
 
 
-_REPORT = re.compile(r"(?:Observation:\n)?Here is the final answer from your managed agent '")
+_REPORT = late(r"(?:Observation:\n)?Here is the final answer from your managed agent '")
 
 
 def _works_after(agent: str, call: ToolCall, scene: Scene) -> bool:
@@ -443,7 +444,7 @@ def _named_alone(call: ToolCall, scene: Scene) -> Found | None:
     return None if match is None else Found(match.group("to"), "tool")
 
 
-_DELEGATES = re.compile(r"delegate|hand[_ -]?(?:off|over)", re.I)
+_DELEGATES = late(r"delegate|hand[_ -]?(?:off|over)", re.I)
 """How names begin that no tool of another kind bears; one may `transfer_to` an account."""
 
 

@@ -6,12 +6,13 @@ import re
 from itertools import pairwise
 
 from otelcov.dialects.base import AGENT, CHAIN, HANDOFF, LLM, SETUP, TOOL
+from otelcov.ground.patterns import late
 from otelcov.runs.content.jsontext import cut_short, parse_json
 from otelcov.runs.content.messages import messages_of
 from otelcov.runs.content.wrapped import arguments_of
 from otelcov.runs.trace.tree import USUAL_LIMITS, Node, Trace, placeholder, spelling
 
-_ENTITY = re.compile(r"^(?:execute_task|invoke_agent|agent_run|run|node)\s+|\.(?:task|agent|workflow|node|run)$")
+_ENTITY = late(r"^(?:execute_task|invoke_agent|agent_run|run|node)\s+|\.(?:task|agent|workflow|node|run)$")
 
 
 def name_agents(trace: Trace) -> None:
@@ -74,7 +75,7 @@ def _own_name(node: Node) -> str | None:
     return asked if isinstance(asked, str) else name
 
 
-_LEAVES_NAMES = re.compile(r"^traceloop\.tracer$")
+_LEAVES_NAMES = late(r"^traceloop\.tracer$")
 """Decorators that stamp an agent's name on all that follows its span, too (Traceloop's SDK, 0.55)."""
 
 
@@ -87,7 +88,7 @@ def _left_behind(trace: Trace) -> dict[str, int]:
     return ended
 
 
-_STEP_BY_STEP = re.compile(
+_STEP_BY_STEP = late(
     r"^(?:opentelemetry\.instrumentation\.llamaindex|llamaindex\.opentelemetry\.tracer"
     r"|openinference\.instrumentation\.llama_index)$"
 )
@@ -118,7 +119,7 @@ def _name_next_steps(trace: Trace) -> None:
             node.own_agent = node.agent = at_work.pop()
 
 
-_OBJECT = re.compile(r"[A-Z]\w*\(")
+_OBJECT = late(r"[A-Z]\w*\(")
 
 
 def _cut(told: str | None) -> bool:
@@ -151,10 +152,10 @@ def _name_beside_idle(trace: Trace) -> None:
 _BESIDE = 1024  # spans below one, among which is looked
 
 
-_TRANSFER = re.compile(r"^(?:transfer|handoff|hand_off|delegate)_to_(\w+)$", re.I)
+_TRANSFER = late(r"^(?:transfer|handoff|hand_off|delegate)_to_(\w+)$", re.I)
 
 
-_CALLS = re.compile(
+_CALLS = late(
     r"^(?:ask|consult|call|invoke|run|query|use|delegate|(?:delegate|transfer|handoff|send|route)_to)_(?:the_)?(\w+)$",
     re.I,
 )
@@ -269,7 +270,7 @@ def _without_kind(name: str) -> str:
     return _KINDS.sub("", name)
 
 
-_KINDS = re.compile(r"^(?:invoke_workflow|chain|step) ")
+_KINDS = late(r"^(?:invoke_workflow|chain|step) ")
 
 
 _NAMED = ("name='", 'name="', '"name": "', '"name":"', '"name": \'', '"name":\'')

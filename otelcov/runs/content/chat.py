@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 
+from otelcov.ground.patterns import late
 from otelcov.runs.content.jsontext import UNGIVEN, Value
 
 ROLES = {
@@ -86,4 +86,4 @@ def as_text(value: Value) -> str | None:
     return str(value) if isinstance(value, int) else None
 
 
-_NONE = re.compile(rf"{UNGIVEN.pattern}|^\[[\w ]+\]$")  # `[MaxDepth]`, `[Circular]`
+_NONE = late(rf"{UNGIVEN.pattern}|^\[[\w ]+\]$")  # `[MaxDepth]`, `[Circular]`

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import json
-import re
 from math import isfinite
 from typing import Any
 
 import msgspec
+
+from otelcov.ground.patterns import late
 
 _decode = msgspec.json.Decoder(strict=False).decode
 UNREADABLE = (msgspec.DecodeError, ValueError, RecursionError)
@@ -32,7 +33,7 @@ DIGEST = r"^[0-9a-f]+$"
 """SHA-1, SHA-256 and SHA3-256, SHA-512, in hexadecimal: by their letters, and what they are written with."""
 NOTHING = ("", "null", "[]", "{}", "None")
 """How a value that is none is written."""
-UNGIVEN = re.compile(r"^<[\w ]+>$")
+UNGIVEN = late(r"^<[\w ]+>$")
 """Words in angle brackets, which stand for a name or an id that nobody gave."""
 
 
@@ -63,13 +64,13 @@ def in_part(value: Value) -> bool:
 
 
 # A stream that was told before anybody read it; what Logfire took for a secret; what Swarms tells of a tool that threw.
-_UNTOLD = re.compile(
+_UNTOLD = late(
     r"\[?(?:<[\w.]+ (?:object|generator)[^>]* at 0x[0-9a-fA-F]+>(?:, )?)+\]?$|\[Scrubbed due to '[^']*'\]$"
     r"|\(no result recorded for [\w.-]+\)$"
 )
 
 
-_HASHED = re.compile(DIGEST)
+_HASHED = late(DIGEST)
 
 
 def parse_json(text: str | None) -> Value:
@@ -148,7 +149,7 @@ def expression(text: str) -> ast.expr:
         raise ValueError(f"no expression: {error}") from None
 
 
-_ESCAPES = re.compile(r"""\\([\\'"abfnrtvxNuU0-7\n])|\\""")
+_ESCAPES = late(r"""\\([\\'"abfnrtvxNuU0-7\n])|\\""")
 
 
 def _plain(value: Value) -> Value:
@@ -175,7 +176,7 @@ def _key(key: Value) -> str:
     raise ValueError(f"no key: {type(key).__name__}")
 
 
-_HALVES = re.compile("[\ud800-\udfff]")
+_HALVES = late("[\ud800-\udfff]")
 
 
 def to_json(value: Value) -> str:

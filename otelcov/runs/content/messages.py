@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from itertools import groupby
 
+from otelcov.ground.patterns import late
 from otelcov.runs.content.chat import ROLES, Message, Request, Result, role_of
 from otelcov.runs.content.jsontext import Value, hidden, parse_json, to_json
 from otelcov.runs.content.parts import (
@@ -53,10 +54,10 @@ _ANSWERS = ("output", "outputs", "choices", "candidates", "generations", "respon
 _INSTRUCTIONS = ("system", "system_instruction", "instructions", "systemInstruction", "system_prompt")
 _UNSAID = ("thinking", "reasoning", "redacted_thinking", "image", "image_url", "file", "blob", "uri", "compaction")
 _CLASSES = ("ToolCall", "ToolCallRequest", "ToolCallResponse")  # of parts that Splunk's instrumentations lost
-_NAMED = re.compile(r"\[tool-result: ([^\]]+)\]")  # Mastra names results in place of what they are, or of some
+_NAMED = late(r"\[tool-result: ([^\]]+)\]")  # Mastra names results in place of what they are, or of some
 _CONTENTS = ("content", "parts", "body", "contents", "blocks")
-_OF_CALL = re.compile(r"Call id: (\S+)\n(?:Observation|Error):\n(.*)", re.S)  # smolagents 1.12
-_OF_NAMED = re.compile(
+_OF_CALL = late(r"Call id: (\S+)\n(?:Observation|Error):\n(.*)", re.S)  # smolagents 1.12
+_OF_NAMED = late(
     r"Error:\n(?:Unknown tool ([\w-]+), should be one of: |Error executing tool '([\w-]+)' with arguments )"
 )
 """What smolagents tells of the one of several calls that failed first."""

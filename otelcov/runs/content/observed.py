@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
+from otelcov.ground.patterns import late
 from otelcov.runs.content.chat import Message, Request, Result
 from otelcov.runs.content.jsontext import literal
 from otelcov.runs.content.parts import requests_in
 
-_CALLED = re.compile(r"(?:^|\n)Calling tools:\n(\[\{'id': .*\}\])\s*$", re.S)
+_CALLED = late(r"(?:^|\n)Calling tools:\n(\[\{'id': .*\}\])\s*$", re.S)
 _SEEN = "Observation:\n"
 _TASK = "New task:\n"
 _ASKED = rf"(?:Based on the above, please provide an answer|{_TASK})"
 _RAISED = r"(?:Call id: \S+\n)?Error:\n.*\nNow let's retry: take care not to repeat previous errors!"
-_NEXT, _ANEW = (re.compile(rf"\n(?={what})", re.S) for what in (f"{_ASKED}|{_RAISED}", _ASKED))
+_NEXT, _ANEW = (late(rf"\n(?={what})", re.S) for what in (f"{_ASKED}|{_RAISED}", _ASKED))
 """What smolagents tells as words of the same user: of a later step that raised, and what it asks then."""
 
 

@@ -6,13 +6,14 @@ from __future__ import annotations
 import ast
 import re
 
+from otelcov.ground.patterns import late
 from otelcov.runs.content.chat import Message, Request, Result, as_text, role_of
 from otelcov.runs.content.jsontext import Value, expression, literal
 
-_PART = re.compile(r"(?=.*\bfunction_call=)(?=.*\binline_data=)(?:\w+=None )*\w+=", re.S)
-_CONTENT = re.compile(r"parts=(\[Part\(.*\)\]) role='(\w+)'", re.S)
-_TEXT = re.compile(r"""(?:^|=None )text=('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""", re.S)
-_HELD = re.compile(r"\bfunction_(?:call|response)=(?=Function(?:Call|Response)\()")
+_PART = late(r"(?=.*\bfunction_call=)(?=.*\binline_data=)(?:\w+=None )*\w+=", re.S)
+_CONTENT = late(r"parts=(\[Part\(.*\)\]) role='(\w+)'", re.S)
+_TEXT = late(r"""(?:^|=None )text=('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""", re.S)
+_HELD = late(r"\bfunction_(?:call|response)=(?=Function(?:Call|Response)\()")
 
 
 def with_part(m: Message) -> Message:

@@ -7,11 +7,12 @@ import re
 from textwrap import dedent
 from typing import Any
 
+from otelcov.ground.patterns import late
 from otelcov.runs.content.chat import ROLES, Message, Request, Result
 from otelcov.runs.content.jsontext import Value, literal, parse_value
 from otelcov.runs.content.messages import messages_of
 
-_TURN = re.compile(r"(?:^|\n)(system|developer|user|human|assistant|ai|model|tool): ")
+_TURN = late(r"(?:^|\n)(system|developer|user|human|assistant|ai|model|tool): ")
 
 
 def transcript(text: str) -> list[Message] | None:
@@ -37,7 +38,7 @@ _BEGIN = "\nBegin! This is VERY important"
 
 
 # What coding agents tell a model beside the user's words: Gemini CLI, Copilot, Codex, Claude Code and its kin.
-_ASIDE = re.compile(
+_ASIDE = late(
     r"\s*<(session_context|current_datetime|environment_context|user_instructions|system-reminder|environment_details)>"
     r"(?:(?!</\1>).)*</\1>\s*",
     re.S,
@@ -60,26 +61,26 @@ def own_words(text: str | None) -> str | None:
     return _task(text) if text and (f"\n{_TASK}" in text or _EXPECTED in text) else text
 
 
-_MARVINS = re.compile(
+_MARVINS = late(
     r"<task>\n\s*<id>\w+</id>\n\s*<instructions>\n(?P<task>.*?)\n\s*</instructions>\n(?:(?!<task>\n).)*</task>\s*$",
     re.S,
 )
 """How Marvin frames what it was asked for its model."""
-_SENT_BACK = re.compile(
+_SENT_BACK = late(
     r"Your previous response failed .*<pyai:(?:retry_feedback|validation_errors)>"
     r"|Validation feedback:\n.*\n\nFix the errors and try again\.$"
     r"|You must format the previous response as structured output\.$",
     re.S,
 )
 """How Pydantic AI and Strands send an answer back."""
-_LEADS = re.compile(
+_LEADS = late(
     r"(?:Below I will present you a request\.\s(?:(?!\nHere is the ).)*\nHere is the request:\n\n"
     r"|\n?Recall we are working on the following request:\n\n)(?P<task>.*?)\n\n"
     r"(?:Here is the pre-survey:|And we have assembled the following team:)\n",
     re.S,
 )
 """What who leads a team of Magentic One (AutoGen, Semantic Kernel, Microsoft's Agent Framework) asks a model."""
-_BROWSED = re.compile(
+_BROWSED = late(
     r"(?:<agent_history>\n(?:(?!</agent_history>\n).)*</agent_history>\n\s*<agent_state>\n)?"
     r"<user_request>\n(?P<task>.*?)\n</user_request>\n.*<browser_state>\n",
     re.S,
@@ -112,14 +113,14 @@ def _task(text: str) -> str:
 
 
 # Possessive where blanks may be many.
-_ACTION = re.compile(
+_ACTION = late(
     r"^[^\S\n]*+\**Action\**\s*+:\**\s*+(?P<name>[^\n`]++)\n\s*+\**Action Input\**\s*+:\**\s*+(?P<input>.*)",
     re.M | re.S,
 )
-_FINAL = re.compile(r"Final Answer\s*:\s*(.*)", re.S)
-_THOUGHT = re.compile(r"\s*Thought\s*:.*?^Answer\s*:\s*(.*)", re.M | re.S)
+_FINAL = late(r"Final Answer\s*:\s*(.*)", re.S)
+_THOUGHT = late(r"\s*Thought\s*:.*?^Answer\s*:\s*(.*)", re.M | re.S)
 """How LlamaIndex has an answer told."""
-_OBSERVATION = re.compile(r"^[^\S\n]*+Observation\s*+:\s*+", re.M)
+_OBSERVATION = late(r"^[^\S\n]*+Observation\s*+:\s*+", re.M)
 
 
 def react_request(text: str | None) -> Request | None:
@@ -139,8 +140,8 @@ def react_request(text: str | None) -> Request | None:
 
 
 _STEP_IN_TAGS, _STEP_IN_OBJECT = "<action_input>", '"action_input"'
-_TAGS = re.compile(r"<action>([^<>]{1,300})</action>\s*+<action_input>(.*?)</action_input>", re.S)
-_ANSWERED = re.compile(r"(?:```(?:xml)?\s*+)?<output>\s*+<thought>.*?</thought>\s*+<answer>(.*?)</answer>", re.S)
+_TAGS = late(r"<action>([^<>]{1,300})</action>\s*+<action_input>(.*?)</action_input>", re.S)
+_ANSWERED = late(r"(?:```(?:xml)?\s*+)?<output>\s*+<thought>.*?</thought>\s*+<answer>(.*?)</answer>", re.S)
 _END = "</answer>"
 """How Dynamiq has a step told in tags, and an answer, and how that ends."""
 _OF_A_STEP = {"thought", "action", "action_input", "output_files"}
@@ -233,5 +234,5 @@ def _handed_in(code: str) -> str | None:
     return value if isinstance(value, str) else None
 
 
-_CODE = re.compile(r"(?:<code>|```py(?:thon)?\s)\s*(.*?)\s*(?:</code>|```|\Z)", re.S)
-_HANDED_IN = re.compile(r"""^final_answer\(\s*(?:answer\s*=\s*)?("[^"\n]*"|'[^'\n]*')\s*\)\s*\Z""", re.M)
+_CODE = late(r"(?:<code>|```py(?:thon)?\s)\s*(.*?)\s*(?:</code>|```|\Z)", re.S)
+_HANDED_IN = late(r"""^final_answer\(\s*(?:answer\s*=\s*)?("[^"\n]*"|'[^'\n]*')\s*\)\s*\Z""", re.M)

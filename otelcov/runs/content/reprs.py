@@ -5,16 +5,17 @@ from __future__ import annotations
 import ast
 import re
 
+from otelcov.ground.patterns import late
 from otelcov.runs.content.chat import Message, Request, as_text
 from otelcov.runs.content.jsontext import Value, expression, literal
 from otelcov.runs.content.parts import CALLS, requests_in
 
-_REPR = re.compile(
+_REPR = late(
     r"\b(?:ResponseFunctionToolCall|ChatCompletionMessageFunctionToolCall|ToolCall|FunctionCall"
     r"|McpApprovalRequest|McpCall|ResponseFunctionWebSearch|Response(?:FileSearch|CodeInterpreter)ToolCall)\("
 )
 _SIGNS = ("ToolCall(", "FunctionCall(", "McpApprovalRequest(", "McpCall(", "ResponseFunctionWebSearch(")
-_OF_OPENAI = re.compile(r"(?:web_search|file_search|code_interpreter|mcp)_(?:call|approval_request)$")
+_OF_OPENAI = late(r"(?:web_search|file_search|code_interpreter|mcp)_(?:call|approval_request)$")
 """Types of items that tell of a tool of the provider's own, or of one of a server that it asks."""
 
 
@@ -56,7 +57,7 @@ def with_reprs(m: Message) -> Message:
     return m
 
 
-_WHOLE = re.compile(r"^\{'content': .*, 'role': 'assistant'|^\{'id': '.*, 'object': 'response', 'output': \[", re.S)
+_WHOLE = late(r"^\{'content': .*, 'role': 'assistant'|^\{'id': '.*, 'object': 'response', 'output': \[", re.S)
 
 
 def _with_whole(m: Message) -> Message:
@@ -114,7 +115,7 @@ def _item(line: str) -> Value:
     return ({} if value["type"] == "mcp_list_tools" else value) if told else None
 
 
-_LIST = re.compile(r"(?:^|\n\n)Tool calls: (\[\{'.*\}\])\s*\Z", re.S)
+_LIST = late(r"(?:^|\n\n)Tool calls: (\[\{'.*\}\])\s*\Z", re.S)
 
 
 def _with_list(m: Message) -> Message:
@@ -137,7 +138,7 @@ def _with_list(m: Message) -> Message:
     return m
 
 
-_CHAT = re.compile(r"ChatMessage\(_role=<ChatRole\.\w+: '(\w+)'>, _content=(?=\[)")
+_CHAT = late(r"ChatMessage\(_role=<ChatRole\.\w+: '(\w+)'>, _content=(?=\[)")
 _NESTED = {"ToolCall": "tool_call", "ToolCallResult": "tool_call_result"}
 
 
@@ -154,9 +155,9 @@ def chat_message(text: str) -> dict[str, Value] | None:
     return {"role": hit[1], "content": parts}
 
 
-_LANGCHAIN = re.compile(r"""content=('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|(?=\[))""", re.S)
-_FIELDS = re.compile(r"(?:additional_kwargs|response_metadata)=\{|(?:name|id|tool_call_id)='")
-_OF_A_MODEL = re.compile(r" usage_metadata=| id='(?:lc_)?run-|response_metadata=\{(?!\})")
+_LANGCHAIN = late(r"""content=('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|(?=\[))""", re.S)
+_FIELDS = late(r"(?:additional_kwargs|response_metadata)=\{|(?:name|id|tool_call_id)='")
+_OF_A_MODEL = late(r" usage_metadata=| id='(?:lc_)?run-|response_metadata=\{(?!\})")
 
 
 def langchain_message(text: str) -> dict[str, Value] | None:
@@ -190,9 +191,9 @@ def langchain_message(text: str) -> dict[str, Value] | None:
 
 _PIECE = "ModelResponse("
 _STRING = r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|None)"""
-_CONTENT = re.compile(rf"\bcontent={_STRING}")
-_CALLS = re.compile(r"\btool_calls=\[(?!\])")
-_CALL = re.compile(
+_CONTENT = late(rf"\bcontent={_STRING}")
+_CALLS = late(r"\btool_calls=\[(?!\])")
+_CALL = late(
     rf"ChoiceDeltaToolCall\(index=(\d+), id={_STRING}, "
     rf"function=ChoiceDeltaToolCallFunction\(arguments={_STRING}, name={_STRING}"
 )
@@ -243,9 +244,7 @@ def flat_hash(text: str) -> dict[str, Value] | None:
     return found or None
 
 
-_PAIR = re.compile(
-    r'\s*[:"]?(?P<key>\w+)(?:"? *=>|":|:) *(?P<value>"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?|:?[a-z_]+)\s*(?:,|$)'
-)
+_PAIR = late(r'\s*[:"]?(?P<key>\w+)(?:"? *=>|":|:) *(?P<value>"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?|:?[a-z_]+)\s*(?:,|$)')
 _WORDS: dict[str, Value] = {"nil": None, "true": True, "false": False}
 
 

@@ -6,11 +6,13 @@ import re
 
 import polars as pl
 
+from otelcov.ground.patterns import late
+
 _ENDS = ".…])>"  # of a mark: its last letter, or the word `truncated`
 _LETTERS = r"(?:more )?(?:chars?|characters|letters|bytes)"
 _SAYS = rf"(?:(?:[a-z]+ ){{0,2}}truncated\b[^\])>\n]{{0,60}}|\+? ?\d+ {_LETTERS}(?: [a-z]+)?)"
-_MARK = re.compile(rf"[\[(<](?:\.{{3}}|…)? ?{_SAYS}[\])>](?:\.{{3}}|…)?$|(?:\.{{3}}|…) ?truncated$", re.I)
-_DOTS = re.compile(r"(?:\.{3}|…)$")
+_MARK = late(rf"[\[(<](?:\.{{3}}|…)? ?{_SAYS}[\])>](?:\.{{3}}|…)?$|(?:\.{{3}}|…) ?truncated$", re.I)
+_DOTS = late(r"(?:\.{3}|…)$")
 _LONGEST = 100  # of a mark
 _SHORTEST = 40  # of a text that is worth cutting
 _USUAL = (60, 80, 120, 140, 160, 240, 280)

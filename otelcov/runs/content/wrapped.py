@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import re
 
+from otelcov.ground.patterns import late
 from otelcov.runs.content.jsontext import Value, hidden, in_part, left_out, literal, parse_json, to_json, too_deep
 from otelcov.runs.content.parts import AI_SDK, joined
 
@@ -55,7 +56,7 @@ def _emptied(given: dict[str, Value] | None) -> bool:
 
 _NAMED = ({"tool_name", "arguments"}, {"tool", "arguments"})
 """What a kit tells beside a tool's name."""
-_MASK = re.compile(r"\*{3}|REDACTED|redacted|HIDDEN|[\[<(]\w+[)>\]]")
+_MASK = late(r"\*{3}|REDACTED|redacted|HIDDEN|[\[<(]\w+[)>\]]")
 """What all words that stand for what was left out have somewhere, or are in."""
 
 
@@ -109,9 +110,9 @@ def _typed(value: Value, kind: Value) -> Value:
     return value if parsed is None else parsed
 
 
-_OMITTED = re.compile(r"\[\d+ chars omitted\]")
+_OMITTED = late(r"\[\d+ chars omitted\]")
 """Where a text in it was cut (oh-my-pi)."""
-_BYTES = re.compile(r"e[w-z0-3](?:[A-Za-z0-9+/]{4})*[A-Za-z0-9+/=]{2}$")
+_BYTES = late(r"e[w-z0-3](?:[A-Za-z0-9+/]{4})*[A-Za-z0-9+/=]{2}$")
 """An object's text as Go writes bytes in JSON: in Base64."""
 
 
@@ -353,7 +354,7 @@ def _told(choices: list[Value]) -> Value:
     return content if inside is None else inside
 
 
-_CUT_FRAME = re.compile(
+_CUT_FRAME = late(
     r"""(?: \{"output":\s?(?= \{"(?:content|lc)": )         # LangSmith; Traceloop, around LangChain's form
         | (?= \{"type":\s?"(?:tool|ToolMessage|text)" )     # OpenInference for LangChain; MCP's parts
         )
@@ -364,12 +365,12 @@ _CUT_FRAME = re.compile(
 """What instrumentations put around a result, cut short: what the tool gave is whole, or nobody knows it."""
 
 # LangChain's `str(ToolMessage)`; that it went well stands only where somebody set it.
-_TOOL_MESSAGE = re.compile(
+_TOOL_MESSAGE = late(
     r"""content=('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\[.*?\]) (?:\w+=.* )?tool_call_id='[^']*'(?:.* status='(\w+)')?""",
     re.S,
 )
 _STATUS = {"error": True, "success": False}
-_OUTCOME = re.compile(r"status='(success|failure|error)' result=(.*?) error=(.*?)(?: \w+=.*)?$", re.S)
+_OUTCOME = late(r"status='(success|failure|error)' result=(.*?) error=(.*?)(?: \w+=.*)?$", re.S)
 
 
 def _outcome_repr(text: str) -> tuple[Value, bool | None]:
@@ -396,7 +397,7 @@ def given_by(content: Value) -> str | None:
     return hit and hit[1]
 
 
-_GIVEN_BY = re.compile(r"Function '([\w-]+)' result:\n(.*)", re.S)  # Swarms
+_GIVEN_BY = late(r"Function '([\w-]+)' result:\n(.*)", re.S)  # Swarms
 
 
 def _literal(text: str) -> Value:
@@ -421,5 +422,5 @@ def _cut(text: str) -> bool:
     return parse_json(text) is None if text[:1] in "[{" else text.rstrip()[-1:] not in ")}]'"
 
 
-_HIDDEN_ID = re.compile(r"""["']tool_call_id["']\s*:\s*["']([^"']+)["']""")
-_HIDDEN_ID_REPR = re.compile(r"tool_call_id='([^']+)'")
+_HIDDEN_ID = late(r"""["']tool_call_id["']\s*:\s*["']([^"']+)["']""")
+_HIDDEN_ID_REPR = late(r"tool_call_id='([^']+)'")

@@ -3,15 +3,15 @@ OpenAI's kit): its agents stand side by side, whoever they work for."""
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from itertools import pairwise
 
 from otelcov.dialects.base import AGENT, CHAIN, TOOL
+from otelcov.ground.patterns import late
 from otelcov.runs.joining.turns import first_said
 from otelcov.runs.trace.tree import Node
 
-_SCOPE = re.compile(r"^opentelemetry\.util\.genai\.handler\b")
+_SCOPE = late(r"^opentelemetry\.util\.genai\.handler\b")
 _AT_ONCE = 64  # tools that may have called an agent
 
 

@@ -9,7 +9,6 @@ that failed has neither ids nor tokens: it is told elsewhere if one call failed 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from itertools import groupby
 from typing import NamedTuple
@@ -17,6 +16,7 @@ from typing import NamedTuple
 import polars as pl
 
 from otelcov.dialects.base import TOOL
+from otelcov.ground.patterns import late
 from otelcov.ground.schemas import LATEST_NS, signed
 from otelcov.runs.joining.fragments import Fragment
 from otelcov.runs.joining.overlaps import JITTER_NS, Times, enclosed, overlap, overlapping
@@ -29,8 +29,8 @@ from otelcov.runs.trace.tree import Node, spelling
 _ASKED_NS = 5_000_000_000  # how long a thread's tool may have waited since it was asked for
 
 _LONG_ENOUGH = 256  # of an id
-_LETTERS = re.compile(r"[a-z]+[-_]([A-Za-z]{20,})$")
-_RANDOM = re.compile(r"(?=[^\W_]*[0-9])(?=[^\W_]*[A-Za-z])[^\W_]{9,}")
+_LETTERS = late(r"[a-z]+[-_]([A-Za-z]{20,})$")
+_RANDOM = late(r"(?=[^\W_]*[0-9])(?=[^\W_]*[A-Za-z])[^\W_]{9,}")
 
 
 class Loner(NamedTuple):

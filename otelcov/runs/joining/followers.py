@@ -3,11 +3,11 @@ that they share."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from otelcov.ground.patterns import late
 from otelcov.runs.content.chat import Message
 from otelcov.runs.joining.doubles import random, words_of
 from otelcov.runs.joining.fragments import Fragment
@@ -278,9 +278,7 @@ def _took_over(call: ModelCall) -> bool:
     return any(isinstance(r.content, str) and _HANDED.match(r.content) for r in last.results)
 
 
-_HANDED = re.compile(
-    r"Agent .+ is now handling the request due to the following reason\b|Successfully transferred to \S"
-)
+_HANDED = late(r"Agent .+ is now handling the request due to the following reason\b|Successfully transferred to \S")
 
 
 def _lent(call: ModelCall, mute: dict[bytes, list[tuple[Fragment, ModelCall]]]) -> Fragment | None:
@@ -298,7 +296,7 @@ def _lent(call: ModelCall, mute: dict[bytes, list[tuple[Fragment, ModelCall]]]) 
     return None
 
 
-_BACK = re.compile(r"Successfully transferred back to \S")
+_BACK = late(r"Successfully transferred back to \S")
 
 
 def _askers(ids: list[str], known: _AskedFor, node: Node, past: History) -> Iterator[Fragment]:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable
 
 from otelcov.dialects.base import AGENT, CHAIN, EVALUATION, HANDOFF, LLM, OTHER, SETUP, TOOL
+from otelcov.ground.patterns import late
 from otelcov.runs.content.jsontext import parse_json
 from otelcov.runs.joining.asked_at_once import asked_at_once
 from otelcov.runs.joining.beside import beside, turns_among, turns_lost
@@ -200,7 +201,7 @@ def _attempts(nodes: list[Node]) -> None:
 
 _TRIED_NS = 1_000_000
 _LAYERS = 4  # of instrumentation, below the first
-_GATEWAY = re.compile(
+_GATEWAY = late(
     r"/chat/completions$|/v\d\w*/(?:completions|responses|messages)$|:(?:stream)?generatecontent$|/converse(?:-stream)?$"
     r"|^received proxy server request$|^kong$",  # LiteLLM's, Kong's
     re.I,
@@ -455,8 +456,8 @@ def _next_run(node: Node, raised: set[bytes | None]) -> bool:
     return node.orphan and node.kind == AGENT and node.span.parent_span_id in raised
 
 
-_IDS = re.compile(r"[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}")  # which CrewAI puts into names
-_STEP, _SMOLAGENTS = re.compile(r"Step \d+|task"), re.compile(r"smolagents$")
+_IDS = late(r"[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}")  # which CrewAI puts into names
+_STEP, _SMOLAGENTS = late(r"Step \d+|task"), late(r"smolagents$")
 
 
 def _entries(root: Node) -> list[Node]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 
+from otelcov.ground.patterns import late
 from otelcov.runs.agents.delegation import HANDS_OVER, bare
 from otelcov.runs.content.chat import Message
 from otelcov.runs.joining.fragments import Fragment
@@ -70,7 +71,7 @@ def gone(call: ModelCall) -> bool:
     return any(_FOR_GOOD.match(r.name or "") for r in call.requests)
 
 
-_FOR_GOOD = re.compile(r"(?:transfer|hand[_ -]?off|hand[_ -]?over)(?:[_ -]|[A-Z]|$)", re.I)
+_FOR_GOOD = late(r"(?:transfer|hand[_ -]?off|hand[_ -]?over)(?:[_ -]|[A-Z]|$)", re.I)
 
 
 def without_orders(messages: list[Message]) -> list[Message]:

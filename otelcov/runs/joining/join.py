@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
+from otelcov.ground.patterns import late
 from otelcov.ground.schemas import LATEST_NS, signed
 from otelcov.runs.agents.delegation import bare
 from otelcov.runs.joining.between import unite_between
@@ -65,7 +66,7 @@ class Joints:
     tellers: set[Teller] = field(default_factory=set)  # of runs beside those of the batch
 
 
-_HOST = re.compile(
+_HOST = late(
     r"(?:ask|consult|call|invoke|run|query|use|talk_to|contact|(?:delegate|transfer|handoff|hand_off|send|route)(?:_\w+?)??_to)_(\w+)",
     re.I,
 )
@@ -116,7 +117,7 @@ def continued(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-_TO_MAKERS = re.compile(r"@?openlit\b|ioa\.observe\b")
+_TO_MAKERS = late(r"@?openlit\b|ioa\.observe\b")
 """Scopes whose spans link to where an agent was made, or to the one before in the session, which says nothing of who
 asked it."""
 

@@ -6,10 +6,10 @@ read to its end, nor where a step raised. What the same agent is asked next in t
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 
 from otelcov.dialects.base import AGENT, LLM, TOOL
+from otelcov.ground.patterns import late
 from otelcov.runs.content.chat import Message
 from otelcov.runs.joining.turns import first_said, goes_on
 from otelcov.runs.rules.habits import leaves_current
@@ -45,7 +45,7 @@ def _after_the_end(trace: Trace) -> list[Node]:
     return left
 
 
-_RUN = re.compile(r"\.a?run$")
+_RUN = late(r"\.a?run$")
 
 
 def _after_streams(trace: Trace) -> list[Node]:

@@ -5,13 +5,13 @@ OpenAI's kit under Laminar). The first step of each tells it from the others.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 
+from otelcov.ground.patterns import late
 from otelcov.runs.joining.sessions import STEPS
 from otelcov.runs.trace.tree import Node
 
-_FIRST = re.compile(r"^opentelemetry\.instrumentation\.llamaindex init_run\.task$|^lmnr\.tracer agents\.task$")
+_FIRST = late(r"^opentelemetry\.instrumentation\.llamaindex init_run\.task$|^lmnr\.tracer agents\.task$")
 """Scopes, and what the first step of a workflow is called there."""
 
 Part = tuple[Node, list[Node]]

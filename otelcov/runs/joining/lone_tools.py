@@ -3,12 +3,12 @@ what came of them."""
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
+from otelcov.ground.patterns import late
 from otelcov.runs.content.chat import Request
 from otelcov.runs.content.jsontext import Value, to_json
 from otelcov.runs.content.wrapped import arguments_of, result_of
@@ -231,7 +231,7 @@ def _threw(tool: Node, text: str) -> bool:
     return any(message.strip() and message in text for _, message in thrown)
 
 
-_GAVE_UP = re.compile(r"Tool '[^']+' failed after \d+ attempts? with (\w+)")
+_GAVE_UP = late(r"Tool '[^']+' failed after \d+ attempts? with (\w+)")
 
 
 def brought(call: ModelCall) -> list[str]:

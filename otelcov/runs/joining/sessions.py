@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from itertools import pairwise
 
 from otelcov.dialects.base import AGENT, CHAIN, HANDOFF, LLM, TOOL
+from otelcov.ground.patterns import late
 from otelcov.runs.joining.turns import first_said
 from otelcov.runs.rules.habits import changes_agents
 from otelcov.runs.trace.tree import Node, Trace, by_time
@@ -52,7 +52,7 @@ def _graphs_of_a_session(roots: list[Node]) -> list[tuple[Node, list[Node]]]:
     return parts
 
 
-_GRAPH = re.compile(r"agentops\.instrumentation\.agentic\.langgraph langgraph\.(workflow|node)\.\w+$")
+_GRAPH = late(r"agentops\.instrumentation\.agentic\.langgraph langgraph\.(workflow|node)\.\w+$")
 
 
 def of_several_messages(root: Node) -> bool:
@@ -62,7 +62,7 @@ def of_several_messages(root: Node) -> bool:
 
 
 _CONSUMER = 5  # OTLP's kind of a span
-_SESSIONS = re.compile(r"livekit|pipecat")
+_SESSIONS = late(r"livekit|pipecat")
 
 
 def _sessions(root: Node) -> list[Node]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from itertools import pairwise
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM
+from otelcov.ground.patterns import late
 from otelcov.runs.content.chat import Message
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.habits import is_a_loop
@@ -142,6 +142,6 @@ def said_first(nodes: list[Node]) -> list[Message]:
     return said if said and said[-1].role == "user" and said[-1].text and not said[-1].results else []
 
 
-_NUMBER = re.compile(r"\d+")
+_NUMBER = late(r"\d+")
 _BEFORE = 8  # requests, what came of which is looked for in the next
 _LAYERS = 4  # of instrumentation around one call

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from otelcov.ground.patterns import late
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.answers import (
     drops_beside_text,
@@ -41,8 +40,8 @@ def served_left_out(call: ModelCall) -> bool:
     return alone and _OPENAIS.search(call.node.input_messages or "") is not None
 
 
-_WITHOUT_PARAMETERS = re.compile(r'"parameters": ?\{\}|\{"name": ?"[^"]*"\}')
-_OPENAIS = re.compile(
+_WITHOUT_PARAMETERS = late(r'"parameters": ?\{\}|\{"name": ?"[^"]*"\}')
+_OPENAIS = late(
     r'\{"type": ?"(?:web_search(?:_preview)?(?:_\d{4}_\d\d_\d\d)?|file_search|code_interpreter|image_generation|mcp)"'
     r'(?:\}|, ?"(?!id|call_id|text|name))'
 )

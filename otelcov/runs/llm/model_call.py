@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from otelcov.dialects.base import LLM, TOOL
+from otelcov.ground.patterns import late
 from otelcov.runs.content.chat import Message, Request
 from otelcov.runs.content.jsontext import UNGIVEN, cut_short, parse_json
 from otelcov.runs.llm.told_answer import AnswerOf
@@ -320,7 +321,7 @@ def _first(spans: list[Span], fact: str) -> Any:
     return None
 
 
-_OF_FUNCTIONS = re.compile(r"(?:KeyError|\w*Function\w*Error)$")
+_OF_FUNCTIONS = late(r"(?:KeyError|\w*Function\w*Error)$")
 """What Google's client raises over a function that an answer asks for, and that it has not or cannot call."""
 
 

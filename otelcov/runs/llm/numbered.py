@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 from otelcov.dialects.base import CHAIN, LLM
+from otelcov.ground.patterns import late
 from otelcov.runs.llm.model_call import finish_reason
 from otelcov.runs.rules.boundaries import asks, final
 from otelcov.runs.trace.tree import Node
 
-_NUMBER = re.compile(r" #(\d+)$")
+_NUMBER = late(r" #(\d+)$")
 
 
 def number(node: Node) -> int | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from otelcov.dialects.base import OTHER
+from otelcov.ground.patterns import late
 from otelcov.runs.content.chat import Message, Request, Result, as_text
 from otelcov.runs.content.exchanges import answers, choices, event_outputs
 from otelcov.runs.content.flattened import first_index, flattened_messages
@@ -183,7 +184,7 @@ def _offers_none(definitions: str | None) -> bool:
     return isinstance(told, dict) and not told.keys().isdisjoint(_BESIDE) and not any(_TOOLS.search(k) for k in told)
 
 
-_TOOLS = re.compile("^(?!is_).*(?:tool|function)", re.I | re.S)
+_TOOLS = late("^(?!is_).*(?:tool|function)", re.I | re.S)
 
 
 def _tellings(node: Node) -> list[list[Message]]:

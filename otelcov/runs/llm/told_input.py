@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
+from otelcov.ground.patterns import late
 from otelcov.runs.content.chat import Message, Result
 from otelcov.runs.content.exchanges import event_inputs, opened, parsed, with_results
 from otelcov.runs.content.flattened import first_index, flattened_messages
@@ -184,7 +184,7 @@ def _read(message: Message) -> bool:
     return bool(message.text or message.requests or message.results or message.unreadable)
 
 
-_ROLE = re.compile(r"(?:^|\.)role$")
+_ROLE = late(r"(?:^|\.)role$")
 
 
 def _said(messages: list[Message]) -> int:

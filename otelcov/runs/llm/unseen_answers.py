@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
+from otelcov.ground.patterns import late
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.boundaries import limits
 from otelcov.runs.rules.habits import asks_a_model_in_each, is_a_turn
 from otelcov.runs.trace.tree import Node, failure
 
 _IN, _OUT = (rf'\\*"{side}_tokens\\*": ?(\d+)' for side in ("input", "output"))
-_COUNTED = re.compile(rf'usage_metadata\\*": ?\{{(?:{_IN}, ?{_OUT}|{_OUT}, ?{_IN})')
+_COUNTED = late(rf'usage_metadata\\*": ?\{{(?:{_IN}, ?{_OUT}|{_OUT}, ?{_IN})')
 """How LangChain writes what a model's message took, as JSON or as JSON in JSON; JavaScript, what it put out first."""
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
-_GOOGLES = re.compile(r"instrumentation\.google_gen(?:ai|erativeai)$|instrumentation-google-generativeai$")
-_OF_CHATS = re.compile(r"microsoft\.opentelemetry\..*openai_agents")
-_OF_SESSIONS = re.compile(r"openclaw-(?:cozeloop|fornax)-trace$")
+from otelcov.ground.patterns import late
+
+_GOOGLES = late(r"instrumentation\.google_gen(?:ai|erativeai)$|instrumentation-google-generativeai$")
+_OF_CHATS = late(r"microsoft\.opentelemetry\..*openai_agents")
+_OF_SESSIONS = late(r"openclaw-(?:cozeloop|fornax)-trace$")
 
 
 def waits_for_models(scope: str) -> bool:
@@ -100,7 +101,7 @@ def tells_last_call(scope: str, response_id: str | None) -> bool:
     return openlit and (response_id or "").startswith("resp_")
 
 
-_WITHOUT_FLAGS = re.compile(
+_WITHOUT_FLAGS = late(
     r"^(?:opentelemetry|openlit)\.instrumentation\.(?:genai\.)?(?:bedrock|anthropic)$"
     r"|^@(?:traceloop|openlit)/instrumentation-(?:bedrock|anthropic)$|^mirascope\.llm$|^com\.anthropic\.sdk\."
     r"|^pydantic-ai$"  # in 2.68 what it sends back to a model reads like a result

@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from otelcov.ground.patterns import late
+
 
 def _any(*patterns: str) -> re.Pattern[str]:
-    return re.compile("|".join(f"(?:{p})" for p in patterns), re.I | re.S)
+    return late("|".join(f"(?:{p})" for p in patterns), re.I | re.S)
 
 
 MAX_STEPS = _any(
@@ -33,7 +35,7 @@ COST = _any(
     r"insufficient_quota",
 )
 _EITHER = "UsageLimitExceeded"  # pydantic-ai's, where content is off
-_WORD = re.compile(r"[\w.]*\w[\w.]*")
+_WORD = late(r"[\w.]*\w[\w.]*")
 UNSAID = (
     r"(?i)^\W*(?:(?:ai sdk )?operation failed|model call failed|modelcallerror|failed|failure|_other"
     r"|error (?:getting|streaming) response|(?:an? )?(?:unknown )?error(?: occurred)?|exception|redacted)?\W*$"
@@ -205,6 +207,6 @@ def reason(error: tuple[str, str]) -> str:
 
 
 # What a program gets wrong about a name, be it that of a limit.
-_BY_A_NAME = re.compile(r"\b(?:Attribute|Type|Name|UnboundLocal|Key|Import|ModuleNotFound|Reference)Error\b")
-_NAMES = re.compile(r"(['\"`])[\w.]+\1")
-_PLACES = re.compile(r"^[ \t|]+(?:at .*|File \".*(?:\n[ \t|]*(?: {4}.*)?$)*)$", re.M)
+_BY_A_NAME = late(r"\b(?:Attribute|Type|Name|UnboundLocal|Key|Import|ModuleNotFound|Reference)Error\b")
+_NAMES = late(r"(['\"`])[\w.]+\1")
+_PLACES = late(r"^[ \t|]+(?:at .*|File \".*(?:\n[ \t|]*(?: {4}.*)?$)*)$", re.M)

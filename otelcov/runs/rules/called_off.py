@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from otelcov.ground.patterns import late
+
 
 def says_called_off(text: str) -> bool:
     """Does an error tell no more than that (Go's context, .NET's tasks, Kotlin's jobs, AgentScope for Java, TanStack AI
@@ -18,7 +20,7 @@ def thrown_to_call_off(error_type: str | None, text: str) -> bool:
 
 
 _SHORT = 80  # letters
-_WORDS = re.compile(
+_WORDS = late(
     r"(?:(?:A|The|This|Parent)\ )?"
     r"(?:(?:context|request|operation|task|job|\w*coroutine)\ (?:was\ |is\ |has\ been\ )?)?"
     r"cancell?ed(?:\ by\ (?:the\ )?(?:user|client|caller))?\.?"
@@ -27,7 +29,5 @@ _WORDS = re.compile(
 )
 _GOS = (": context canceled", "= context canceled")
 """How Go ends what it wraps around the reason."""
-_TYPES = re.compile(
-    r"(?:[\w.]+\.)?(?:(?:Task|Operation)CanceledException|(?:Job)?CancellationException|CancellationError)"
-)
-_TIME = re.compile(r"time(?:d\s?|-?\s?)out|elaps", re.I)
+_TYPES = late(r"(?:[\w.]+\.)?(?:(?:Task|Operation)CanceledException|(?:Job)?CancellationException|CancellationError)")
+_TIME = late(r"time(?:d\s?|-?\s?)out|elaps", re.I)

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import re
 
-_RAISES = re.compile(
+from otelcov.ground.patterns import late
+
+_RAISES = late(
     r"openai[_.]agents|^pydantic-ai$|^gcp\.vertex\.agent$|(?:instrumentation|genai)\.langchain$|handler langchain$"
 )
-_STEP = re.compile(r"\w*(?:Agent|Workflow)\w*\.task")
+_STEP = late(r"\w*(?:Agent|Workflow)\w*\.task")
 
 
 def says_well(scope: str) -> bool:
@@ -90,7 +92,7 @@ def stops_to_ask(scope: str) -> bool:
     return _STOPS_ALIKE.search(scope) is not None
 
 
-_STOPS_ALIKE = re.compile(r"^genkit-tracer$|^@arizeai/openinference-instrumentation-openai-agents$")
+_STOPS_ALIKE = late(r"^genkit-tracer$|^@arizeai/openinference-instrumentation-openai-agents$")
 
 
 def leaves_open(scope: str) -> bool:
@@ -104,7 +106,7 @@ def in_a_models_step(scope: str, name: str) -> bool:
     return scope.startswith("@mastra/") and _PART.match(name) is not None
 
 
-_PART = re.compile(r"(?:model_)?(?:inference|chunk)\b")
+_PART = late(r"(?:model_)?(?:inference|chunk)\b")
 
 
 def throws_to_models(scope: str) -> bool:
@@ -420,9 +422,7 @@ def opens_before_leave(scope: str) -> bool:
     return _BEFORE_LEAVE.search(scope) is not None
 
 
-_BEFORE_LEAVE = re.compile(
-    r"openai[_.]agents|^openai-agents$|util\.genai\.handler$|instrumentation\.(?:ag2|google_adk)$"
-)
+_BEFORE_LEAVE = late(r"openai[_.]agents|^openai-agents$|util\.genai\.handler$|instrumentation\.(?:ag2|google_adk)$")
 
 
 def in_two_scopes(scope: str) -> bool:
@@ -442,7 +442,7 @@ def tells_raised(scope: str) -> bool:
     return scope in ("agentscope", "io.agentscope")
 
 
-_IN_RESULTS = re.compile(
+_IN_RESULTS = late(
     r"^opentelemetry\.instrumentation\.(?:agno|llamaindex)$|^(?:@hoangvvo/llm-agent|github\.com/hoangvvo/llm-agent)$"
 )
 

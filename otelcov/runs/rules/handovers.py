@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from otelcov.ground.patterns import late
+
 _AGENT = r"(?P<to>\w[\w .:/'-]*)$"
-_TO = re.compile(
+_TO = late(
     r"^(?:transfer|handoff|hand[_ -]off|hand[_ -]over|delegate|switch|route|escalate|forward|pass|send|assign)"
     rf"(?:[_ -][\w -]+?)??[_ -](?P<back>back[_ -])?to[_ -]{_AGENT}",
     re.I,
 )
-_ASK = re.compile(
+_ASK = late(
     rf"^(?:ask|call|consult|invoke|run|query|use|talk[_-]to|contact|dispatch|task|agent_|agent(?=-))[_-]{_AGENT}",
     re.I,
 )

@@ -16,10 +16,11 @@ import re
 from functools import lru_cache
 from typing import Any
 
+from otelcov.ground.patterns import late
 from otelcov.runs.content.jsontext import parse_json
 from otelcov.runs.content.reprs import flat_hash, mapping
 
-_BEGINS = re.compile(
+_BEGINS = late(
     r"""\s*(?:
       [\w.]*(?:Error|Exception|Failure|Timeout)(?:\([^)]*\))?\s*(?::|$|-\s)   # Error: …, ValueError: …, HTTPError - …
     | Error\s+(?:executing|running|calling|invoking|while|in|during|from|at|\d{3}|code|occurred)\b
@@ -48,7 +49,7 @@ _BEGINS = re.compile(
     re.X,
 )
 # How frameworks end a message that sends a model's call back to it (pydantic-ai's RetryPromptPart).
-_ENDS = re.compile(r"Fix the errors and try again\.\s*$")
+_ENDS = late(r"Fix the errors and try again\.\s*$")
 SIGNS = [
     *("Error", "Exception", "Failure", "Timeout", "error", "exception", "Traceback", "Tool", "Function"),
     *("Failed", "Unknown", "Missing", "ERROR", "FAILED", "FAILURE", "The tool call", "The tool has failed"),
@@ -59,7 +60,7 @@ SIGNS = [
 """Every text that is a soft error holds one of these: fast to look for in every result."""
 
 # Results by which a framework says that it did not run the tool at all.
-_REFUSED = re.compile(
+_REFUSED = late(
     r"\s*(?:I tried reusing the same input, I must stop using this action input"
     r"|Tool cancelled by hook$"  # Strands for JavaScript
     r"|The tool call was denied"
@@ -97,7 +98,7 @@ _REFUSED = re.compile(
     re.I,
 )
 
-NOT_RUN = re.compile(
+NOT_RUN = late(
     r"(?:^|[.:\\])(?:unknown_?tool|no_?such_?tool|tool_?(?:not_?found"
     r"|(?:(?:call|use|execution)_?)?(?:(?:approval|permission)_?)?(?:denied|rejected|declined)))"
     r"(?:_?(?:error|exception))?$",
@@ -130,7 +131,7 @@ _GIVEN = r"(?:json|(?:tool|function|argument|arg|parameter|param|input|action|ca
 _NOT_SO = r"(?:denied|rejected|declined|refused|blocked|cancell?ed|skipped|aborted|forbidden|disallowed|vetoed)"
 _ASKED = r"(?:user|human|operator|person|admin(?:istrator)?|reviewer|approver|guard(?:rail)?|policy)"
 _LEAVE = r"(?:permission|access|approval|authori[sz]ation|consent)"
-_MAY_NOT_HAVE_RUN = re.compile(
+_MAY_NOT_HAVE_RUN = late(
     rf"\s*(?:{_WRONG} (?:the )?{_GIVEN}\b"
     rf"|(?:the |this |your )?(?:tool )?{_OF_CALLS}\b[^.\n]{{0,60}}?\b(?:{_NOT_SO}|unknown|disabled"
     r"|not (?:found|available|allowed|permitted|approved|executed|run|supported|registered|defined|known|valid)"
@@ -211,8 +212,8 @@ _NONE_SUCH = (
     r"|The function `{0}` is not currently available\b"  # Pipecat
     r"|Invalid tool_call: \"{0}\"\. Available options are: "  # OpenAI's client, which runs functions
 )
-_NONE_OF_A_NAME = re.compile(_NONE_SUCH.format(r"([\w.-]{1,64})"))
-_NONE_LIKE_IT = re.compile(_NONE_SUCH.format(r"(?s:.*?)"))  # a pattern for each tool's name costs 10 ms to compile
+_NONE_OF_A_NAME = late(_NONE_SUCH.format(r"([\w.-]{1,64})"))
+_NONE_LIKE_IT = late(_NONE_SUCH.format(r"(?s:.*?)"))  # a pattern for each tool's name costs 10 ms to compile
 _NOBODYS = 80  # letters before the name, at the most
 
 
@@ -259,7 +260,7 @@ def _extra(patterns: tuple[str, ...]) -> re.Pattern[str] | None:
     return re.compile("|".join(f"(?:{p})" for p in patterns)) if patterns else None
 
 
-_PLAIN = re.compile(
+_PLAIN = late(
     r"\s*(?:Error|ERROR|FAILED|FAILURE|Failure|Exception|Timeout)\s*[:\-](?!\s*[\w.]*(?:Error|Exception)\b)"
     r"(?!.*(?:fix your mistakes|execut|while running))"
     r"(?!\s*(?:the\s+)?(?:requested\s+)?(?:tool|function)\s+\S+\s+(?:was\s+)?not\s+found\b)",

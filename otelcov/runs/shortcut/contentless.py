@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from otelcov.ground.patterns import late
 from otelcov.runs.rules.boundaries import asks, final
 from otelcov.runs.rules.habits import ends_alike, stops_to_ask
 from otelcov.runs.shortcut.sketch import TOOL_, Bools, Models, Sketch
@@ -23,7 +24,7 @@ from otelcov.runs.trace.spans import Side
 
 _CONTENT = ("input", "output", "output_messages", "arguments", "result", "definitions")
 _ANSWER = ("finish", "input_tokens", "output_tokens", "response_model", "response_id")
-_GOOGLE = re.compile("google|gemini|vertex", re.I)
+_GOOGLE = late("google|gemini|vertex", re.I)
 
 
 def without_content(frame: pl.DataFrame, side: Side, trace: npt.NDArray[np.int64], count: int) -> Bools:

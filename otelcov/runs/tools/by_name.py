@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.dialects.genai import BEFORE
+from otelcov.ground.patterns import late
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.tools.executions import kit, span_name
 from otelcov.runs.trace.tree import Node, failure, spelling
@@ -86,7 +87,7 @@ def _calls_tool(node: Node) -> bool:
     return _CALLS_TOOL.match(said) is not None and not re.search(BEFORE, said)
 
 
-_CALLS_TOOL = re.compile(
+_CALLS_TOOL = late(
     r"(?:gen_ai\.)?(?:[a-z]{1,20}[. _/:-])?"
     r"(?:execut(?:e|ing)|call(?:ing)?|run(?:ning)?|invok(?:e|ing)|use)?[. _/:-]{0,2}tools?"
     r"[. _/:-]{0,2}(?:call|exec(?:ut(?:e|ion))?|run|invo(?:ke|cation)|use)?[. _/:-]{0,2}$",
@@ -149,5 +150,5 @@ def cores(name: str) -> tuple[str, ...]:
 
 _WORDS, _LONGEST = 4, 256  # before a name, and letters of all
 _SAYING = r"agent|tools?|functions?|actions?|call(?:ing)?|execut(?:e|ing|ion)|run(?:ning)?|invok(?:e|ing)|use|task|step"
-_AHEAD = re.compile(rf"(?:{_SAYING}|toolcall)[\W_]+", re.I)
-_AFTER = re.compile(rf"(?:[\W_]+(?:{_SAYING}))?(?:\(.*\))?$", re.I)
+_AHEAD = late(rf"(?:{_SAYING}|toolcall)[\W_]+", re.I)
+_AFTER = late(rf"(?:[\W_]+(?:{_SAYING}))?(?:\(.*\))?$", re.I)

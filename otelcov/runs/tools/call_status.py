@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
+from otelcov.ground.patterns import late
 from otelcov.runs.content.chat import Result
 from otelcov.runs.content.jsontext import cut_short, parse_json
 from otelcov.runs.content.shortened import shortened
@@ -240,7 +241,7 @@ def _broken_in_on(call: ToolCall, value: Any) -> bool:
     return ours and isinstance(value, str) and _BROKEN_IN_ON.match(value) is not None
 
 
-_BROKEN_IN_ON = re.compile(r"CANCELLED(?:$|: this tool call was cancelled\b)")
+_BROKEN_IN_ON = late(r"CANCELLED(?:$|: this tool call was cancelled\b)")
 
 
 def _cut(result: Any) -> bool:
@@ -287,7 +288,7 @@ def _flag_cut(call: ToolCall) -> bool:
     return any(_MESSAGE.match(n.span.result or "") is not None and cut_short(n.span.result or "") for n in call.nodes)
 
 
-_MESSAGE = re.compile(r'\{"(?:type": ?"tool"|content": ?\[)')
+_MESSAGE = late(r'\{"(?:type": ?"tool"|content": ?\[)')
 """How messages of LangChain and results of MCP begin, which tell last whether the tool failed."""
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from otelcov.dialects.base import TOOL
+from otelcov.ground.patterns import late
 from otelcov.runs.content.wrapped import arguments_of, result_of
 from otelcov.runs.rules.answers import given_by_events
 from otelcov.runs.tools.call import ToolCall
@@ -39,7 +39,7 @@ def forget(call: ToolCall) -> None:
         node.span = node.span._replace(result=None if _nothing(node.span.result) else node.span.result)
 
 
-_WRAPPING = re.compile(r"^langsmith$|\.beeai$")
+_WRAPPING = late(r"^langsmith$|\.beeai$")
 """Instrumentations that tell a tool's arguments as the one input of a function."""
 
 

@@ -12,6 +12,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable
 
+from otelcov.ground.patterns import late
 from otelcov.runs.content.chat import Request, Result
 from otelcov.runs.content.jsontext import Value, to_json
 from otelcov.runs.content.wrapped import arguments_of
@@ -30,10 +31,10 @@ from otelcov.runs.tools.unnamed import by_number, mute
 from otelcov.runs.tools.wanted import Wanted, settle
 from otelcov.runs.trace.tree import Node, same_name, spelling
 
-_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$", re.I)
+_UUID = late(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$", re.I)
 
 
-_PREFIX = re.compile(r"[a-z]{3,}_")  # OpenAI's `call_`, Anthropic's `toolu_`
+_PREFIX = late(r"[a-z]{3,}_")  # OpenAI's `call_`, Anthropic's `toolu_`
 
 
 def _prefixes(ids: Iterable[str | None]) -> set[str]:
@@ -270,7 +271,7 @@ def _from_memory(call: ToolCall, executed: list[ToolCall], model_calls: list[Mod
     return any(arguments_of(c.arguments)[0] == wanted for c in before)
 
 
-_REMEMBERS = re.compile("crewai|beeai")
+_REMEMBERS = late("crewai|beeai")
 _SCATTER = 32  # how many times as long one call of a tool may take as another
 
 

@@ -9,6 +9,7 @@ from itertools import zip_longest
 from typing import Any
 
 from otelcov.dialects.base import CHAIN, LLM, NAMED_BY_CLASS, TOOL
+from otelcov.ground.patterns import late
 from otelcov.runs.content.jsontext import parse_json, to_json
 from otelcov.runs.content.wrapped import arguments_of, result_call_id
 from otelcov.runs.llm.model_call import ModelCall
@@ -191,7 +192,7 @@ def _of_each(group: list[Node]) -> list[list[Node]]:
     return found
 
 
-_NAME = re.compile(r"[\w.-]+")
+_NAME = late(r"[\w.-]+")
 OF_ALL = "of all"
 """A flag of what failed, that says nothing of this call by itself."""
 
@@ -336,7 +337,7 @@ def _tried_by_name(nodes: list[Node]) -> None:
 
 _TRIES = 8  # of a tool that are remembered while it is tried again
 
-_AGAIN = re.compile(r"(tool\..+)\.retry-\d+$")
+_AGAIN = late(r"(tool\..+)\.retry-\d+$")
 
 
 def server_alone(node: Node) -> bool:
@@ -365,7 +366,7 @@ def client_alone(nodes: list[Node]) -> bool:
     return theirs and not any(n.span.span_kind == _SERVER for n in nodes) and of_mcp(nodes[-1].span.scope)
 
 
-_PROTOCOL = re.compile(r"(?i:tools/call|(?<![a-z])mcp(?![a-z]))|(?<![A-Za-z])MCP(?=[A-Z][a-z])")
+_PROTOCOL = late(r"(?i:tools/call|(?<![a-z])mcp(?![a-z]))|(?<![A-Za-z])MCP(?=[A-Z][a-z])")
 
 
 def span_fact(nodes: list[Node], fact: str) -> Any:
@@ -388,7 +389,7 @@ def _said(nodes: list[Node], family: str) -> Any:
     return None
 
 
-_AROUND = re.compile(
+_AROUND = late(
     r"^(?:execute_tool|tool_call|tool\.execute|tool|Tool:|Function:|running tool:?)\s+"
     r"|^(?:mcp\.|gen_ai\.)?(?:execute_tool|tool_call|tool)[.:](?=[\w-]+$)(?!(?:execute|call|run|invoke|use)$)"
     r"|\.(?:__call__|acall|call|run|_run|arun|forward|invoke|ainvoke|tool|execute)$"
@@ -406,7 +407,7 @@ def span_name(nodes: list[Node]) -> str | None:
     return bare_name(name)
 
 
-_OF_A_CLASS = re.compile(r"mlflow\..*\.__call__$|openinference\.instrumentation\.smolagents [A-Z]\w*$")
+_OF_A_CLASS = late(r"mlflow\..*\.__call__$|openinference\.instrumentation\.smolagents [A-Z]\w*$")
 """Scopes and names of spans that bear their tool's class (smolagents)."""
 
 
@@ -419,7 +420,7 @@ def _told_around(event: Node) -> str | None:
     return around or named[1]
 
 
-_EVENT_OF_TOOL = re.compile(r"tool\.(?:\w+\.)*(\w+)\.(?:success|error|toolStart)-\d+")
+_EVENT_OF_TOOL = late(r"tool\.(?:\w+\.)*(\w+)\.(?:success|error|toolStart)-\d+")
 
 
 def bare_name(name: str) -> str | None:
@@ -428,10 +429,10 @@ def bare_name(name: str) -> str | None:
     return None if _DIGEST.fullmatch(bare) else bare or None
 
 
-_DIGEST = re.compile("[0-9a-f]{64}")
+_DIGEST = late("[0-9a-f]{64}")
 
 
-_ANY_TOOL = re.compile(
+_ANY_TOOL = late(
     r"\s*(?:ai\.toolCall(?: .*)?|\w*FunctionTool(?:\.task)?|tool(?:_|\.)?(?:call|execute|run)?|execute_tool|call_tool"
     r"|tools/call|claude_code\.tool(?:\.execution)?|running tools?|function|\{\w*\}|\[\w+\]|\w+\.try_run\(\))\s*$",
     re.I,

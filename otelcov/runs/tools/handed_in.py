@@ -7,11 +7,11 @@ the model had put in.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable
 from typing import Any
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM
+from otelcov.ground.patterns import late
 from otelcov.runs.content.chat import Request
 from otelcov.runs.content.jsontext import parse_json, to_json
 from otelcov.runs.content.messages import messages_of
@@ -29,7 +29,7 @@ _NAMES = (
     "set_model_response",  # Google's ADK
     "provide_final_answer",  # Dynamiq
 )
-_WORDS = re.compile(
+_WORDS = late(
     r"Returning structured response: "
     r"|(?:Error: )?Failed to parse structured output for tool '"
     r"|(?:Error: )?Model incorrectly returned multiple structured responses \("
@@ -37,7 +37,7 @@ _WORDS = re.compile(
     r"|Output tool not used - "
     r"|Validation Error found:\n"  # instructor
 )
-_VALIDATED = re.compile(r'(?:\[\{"text": ")?Successfully validated \S+ structured output(?:$|")')
+_VALIDATED = late(r'(?:\[\{"text": ")?Successfully validated \S+ structured output(?:$|")')
 """Strands' word for the same; alone, where OpenInference tells it."""
 _RETURNED = "Returning structured response: "
 """LangChain's word that a tool was one, which some tell as the answer of the agent (LoongSuite)."""
@@ -45,8 +45,8 @@ _STATE = ("structured_response", "structuredResponse")
 """Where a graph of LangChain's keeps what was handed in."""
 _FRAMES = ("answer", "response")
 """What frameworks call an answer that is no object (smolagents; BeeAI, pydantic-ai)."""
-_FINAL = re.compile(r"final_|provide_final_answer$")
-_MARKED = re.compile(r"MarkTaskSuccessful_\w+$")
+_FINAL = late(r"final_|provide_final_answer$")
+_MARKED = late(r"MarkTaskSuccessful_\w+$")
 """Ways to say that a task is done, with its result (Marvin)."""
 _BESIDE = ("thought", "output_files")
 """What Dynamiq has a model say beside its answer."""

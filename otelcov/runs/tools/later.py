@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import pairwise
 
 from otelcov.dialects.base import AGENT, CHAIN, TOOL
+from otelcov.ground.patterns import late
 from otelcov.runs.content.chat import Message, Request, Result
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.handovers import transfers
@@ -18,7 +18,7 @@ from otelcov.runs.tools.dealing import dealt, exchanges
 from otelcov.runs.trace.tree import Node, spelling, waiting
 
 _HEAD = 4096  # letters of what a step was given
-_GIVEN = re.compile(r'"id": ?"([^"]+)", ?"type": ?"tool_call"')
+_GIVEN = late(r'"id": ?"([^"]+)", ?"type": ?"tool_call"')
 
 
 class Later:

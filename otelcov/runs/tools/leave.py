@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 
 from otelcov.dialects.base import AGENT, TOOL
+from otelcov.ground.patterns import late
 from otelcov.runs.llm.reasons import reasons_told
 from otelcov.runs.rules.called_off import says_called_off, thrown_to_call_off
 from otelcov.runs.rules.habits import lists_tools, of_strands_js, waits_by_events
@@ -46,16 +47,16 @@ def _says_stopped(message: str) -> bool:
     return says_called_off(message) or any(told.search(message) for told in (_STOPPED_IT, _WITHHELD, _ABORTED))
 
 
-_WITHHELD = re.compile(r"\bTool output guardrail \S+ triggered tripwire")
+_WITHHELD = late(r"\bTool output guardrail \S+ triggered tripwire")
 """What OpenAI's kit says of a tool that ran, and of whose result a guard would not hear."""
-_ABORTED = re.compile(r"^(?:\w*Error: )*(?:This operation was aborted(?!\w| due to)|Operation aborted$)")
+_ABORTED = late(r"^(?:\w*Error: )*(?:This operation was aborted(?!\w| due to)|Operation aborted$)")
 """What an `AbortSignal` that somebody pulled throws, before a tool ran or as it did; one that time pulled says so. And
 what Copilot says of a tool that was under way as somebody called all off."""
 _CALLED_OFF = "CancelledError"
 """What asyncio throws into a tool, before it ran or as it did, where one beside it raised or a reader left."""
 _NOBODY_ASKED = ("HumanInputNotProvidedError", "HumanInputTimeoutError")
-_OF_CLAUDE = re.compile(r"instrumentation[.-]claude[_-]agent[_-]sdk$")
-_STOPPED_IT = re.compile(
+_OF_CLAUDE = late(r"instrumentation[.-]claude[_-]agent[_-]sdk$")
+_STOPPED_IT = late(
     r"The user doesn't want to proceed with this tool use\. |\bTool run not completed \(conversation ended\)"
     r"|Tool call did not finish before "
 )
@@ -98,12 +99,12 @@ def needs_a_look(failed: tuple[str, str], name: str | None) -> bool:
     return stopped or given_no_leave(error_type, message) or nobodys(message, name)
 
 
-_STOPPED = re.compile(r"[\w ]*cancelled", re.I)
+_STOPPED = late(r"[\w ]*cancelled", re.I)
 """What a tool says that was stopped, perhaps while it ran."""
 _NO_LEAVE = ("denied", "rejected", "declined", "tool not available", "hook_denied", "hook_failed")
 """Types of the error of a tool that was given no leave (GitHub's Copilot, goose), or all that is said of it, or of one
 that nobody has (Docker's Agent)."""
-_KEPT_FROM = re.compile(
+_KEPT_FROM = late(
     r"Tool execution for \S+ was manually rejected by user|\bToolInputGuardrailTripwireTriggered: "
     r"|\bTool input guardrail \S+ triggered tripwire"
     r"|\bFunction '[^'\n]{1,200}' has reached its maximum (?:invocation|exception) limit, "

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from itertools import chain, islice, pairwise
 from typing import Any
 
+from otelcov.ground.patterns import late
 from otelcov.runs.content.chat import Message, Request, Result
 from otelcov.runs.content.jsontext import Value, to_json
 from otelcov.runs.content.prose import react_request
@@ -402,7 +403,7 @@ def _to_next_step(text: str) -> str:
     return (text[: hit.start()] if hit is not None and hit.start() < last else text).strip()
 
 
-_STEP = re.compile(r"^[ \t]*(?:Action(?: Input)?|Final Answer|Answer|Observation)[ \t]*:", re.M)
+_STEP = late(r"^[ \t]*(?:Action(?: Input)?|Final Answer|Answer|Observation)[ \t]*:", re.M)
 
 
 def _reworded(call: ToolCall, inputs: list[Message], turn: int, whose: Value, every: list[ToolCall]) -> str | None:

@@ -18,6 +18,7 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, Instr
 
 from otelcov.dialects.base import ANYS, EVENT, FAMILIES, WITHIN
 from otelcov.ground.masks import first_bytes, missing
+from otelcov.ground.patterns import late
 from otelcov.runs.content.jsontext import DIGEST, DIGESTS, REDACTED, parse_json, to_json
 
 Pairs = dict[int, list[tuple[str, Any]]]
@@ -154,7 +155,7 @@ def _names(wanted: frozenset[str]) -> np.ndarray[Any, np.dtype[np.bool_]]:
     return np.array([*(_NAMING.search(key) is not None for key in sorted(wanted)), False, False])
 
 
-_NAMING = re.compile(r"(?:name|id|kind|type|model|provider|system|operation|agent|session)$", re.I)
+_NAMING = late(r"(?:name|id|kind|type|model|provider|system|operation|agent|session)$", re.I)
 
 
 def _texts(
@@ -257,7 +258,7 @@ def _bytes(data: bytes) -> str:
     return base64.b64encode(data).decode() if _UNPRINTED.search(text) else text
 
 
-_UNPRINTED = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
+_UNPRINTED = late(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 """What no text holds."""
 
 

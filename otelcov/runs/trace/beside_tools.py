@@ -3,15 +3,15 @@ whose tool it was. Each step of such a loop bears the loop's name and a number."
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterator
 
 from otelcov.dialects.base import CHAIN, LLM, TOOL
+from otelcov.ground.patterns import late
 from otelcov.runs.content.jsontext import parse_json, to_json
 from otelcov.runs.trace.tree import Node
 
-_STEP = re.compile(r" #\d+$")
+_STEP = late(r" #\d+$")
 _JITTER_NS = 2_000_000  # one of the two clocks tells whole milliseconds
 _MOST = 16  # tools that had begun before: what runs in one is not long in coming
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
+from otelcov.ground.patterns import late
 from otelcov.runs.rules.boundaries import asks, final, finish
 from otelcov.runs.rules.habits import fails_incomplete
 from otelcov.runs.trace.tree import Node, Trace, exceptions, some_above
@@ -152,7 +151,7 @@ def _refused(trace: Trace) -> None:
             node.inherited |= _UNFIT.search(node.span.error_type or "") is not None
 
 
-_UNFIT = re.compile(r"(?:Validation|Parsing|Parser|Decode)(?:Error|Exception)$")
+_UNFIT = late(r"(?:Validation|Parsing|Parser|Decode)(?:Error|Exception)$")
 
 
 def _handed_up(trace: Trace) -> None:

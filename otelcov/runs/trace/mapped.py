@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 from opentelemetry.proto.common.v1.common_pb2 import InstrumentationScope
 
+from otelcov.ground.patterns import late
 from otelcov.ground.schemas import SPANS
 from otelcov.runs.content.jsontext import parse_json, to_json
 from otelcov.runs.trace.attributes import columns, scope_of
@@ -134,7 +135,7 @@ def _event(event: dict[str, Any]) -> dict[str, Any]:
     return event | {"name": hit[1], "attributes": [*(event["attributes"] or ()), *pairs]}
 
 
-_ANNOTATION = re.compile(r"([^|{]+)\|(\{.*\})(?:\|\d+)?", re.S)
+_ANNOTATION = late(r"([^|{]+)\|(\{.*\})(?:\|\d+)?", re.S)
 
 
 def _pair(key: str, value: Any) -> dict[str, Any]:

@@ -7,12 +7,12 @@ attribute that was is not told, but in which order they come: whole values first
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import polars as pl
 
+from otelcov.ground.patterns import late
 from otelcov.ground.schemas import KEY_VALUE
 from otelcov.runs.content.jsontext import parse_json
 from otelcov.runs.trace.attributes import scope_of, struct_value
@@ -23,10 +23,10 @@ _Keys = dict[str, str | None]
 """The keys of the attributes that a span has, with their texts."""
 _Read = Callable[[str, _Contents, _Keys], Iterator[tuple[str, str]]]
 
-_PLAIN = re.compile(r"^(?:langsmith|openlit)\b")
+_PLAIN = late(r"^(?:langsmith|openlit)\b")
 """Scopes whose spans hold a prompt and an answer in one attribute each (LangSmith's export, OpenLIT)."""
 _OPENINFERENCE, _TRACELOOP = "openinference.span.kind", "traceloop.span.kind"
-_NUMBERED = re.compile(r"(llm\.(?:input|output)_messages|gen_ai\.(?:prompt|completion))\.(\d+)\.(?:message\.)?(\w+)")
+_NUMBERED = late(r"(llm\.(?:input|output)_messages|gen_ai\.(?:prompt|completion))\.(\d+)\.(?:message\.)?(\w+)")
 _PLACES = {
     _OPENINFERENCE: {
         "input": "llm.input_messages.{}.message.content",

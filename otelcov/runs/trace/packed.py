@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
+from otelcov.ground.patterns import late
 from otelcov.runs.content.jsontext import UNREADABLE, parse_json, to_json
 from otelcov.runs.trace.attributes import scope_of
 from otelcov.runs.trace.moved import pairs
@@ -128,7 +129,7 @@ def _instructed(first: dict[str, Any]) -> str | None:
     return hit.group(1) if hit is not None else None
 
 
-_NAMED = re.compile(r'^You are an agent\. Your internal name is "([^"\n]+)"', re.M)
+_NAMED = late(r'^You are an agent\. Your internal name is "([^"\n]+)"', re.M)
 
 
 def _definition(tool: dict[str, Any]) -> dict[str, Any]:
@@ -177,7 +178,7 @@ def _of_llama_index(name: Any, gave: Any) -> Iterator[tuple[str, str]]:
     yield from _texts({"gen_ai.tool.name": name, "gen_ai.tool.call.id": call, "error.type": failed})
 
 
-_ID = re.compile(r" tool_id='([^'\s]+)' ")
+_ID = late(r" tool_id='([^'\s]+)' ")
 
 
 def _texts(told: dict[str, Any]) -> Iterator[tuple[str, str]]:

@@ -20,6 +20,7 @@ from otelcov.dialects import base
 from otelcov.dialects.registry import dialects as all_dialects
 from otelcov.dialects.registry import facts, keys
 from otelcov.ground.masks import first_bytes, missing
+from otelcov.ground.patterns import late
 from otelcov.runs.content.chat import ROLES
 from otelcov.runs.content.jsontext import UNGIVEN, to_json
 from otelcov.runs.trace.attributes import PLACED, any_value, columns, event_pairs, scope_of, struct_value
@@ -336,7 +337,7 @@ def _events(spans: pl.DataFrame, side: Side) -> None:
             side.events.setdefault(row, []).append((name, attributes))
 
 
-_EXCEPTION = re.compile(r"^(?:exception|gen_ai\.client\.operation\.exception)$")
+_EXCEPTION = late(r"^(?:exception|gen_ai\.client\.operation\.exception)$")
 """Names of events, of a span or among log records, that tell of an exception (semantic conventions 1.40)."""
 
 
@@ -358,10 +359,10 @@ def _thrown(attributes: dict[str, Any]) -> tuple[str, str]:
     return kind, message
 
 
-_FRAME = re.compile(r'^ *File "([^"]+)", line \d+, in (.*)\n(.*)', re.M)
+_FRAME = late(r'^ *File "([^"]+)", line \d+, in (.*)\n(.*)', re.M)
 _LOOKED_FOR = ("__getattr__", "__getattribute__", "__getitem__")
-_WATCHING = re.compile(r"[/\\](?:openlit|openinference|opentelemetry|traceloop)[/\\]instrumentation[/\\]")
-_WATCHED = re.compile(r"\b(?:wrapped|func|fn|method|function|original\w*)\(|\bnext\(|\b__a?next__\(|^\s*yield\b")
+_WATCHING = late(r"[/\\](?:openlit|openinference|opentelemetry|traceloop)[/\\]instrumentation[/\\]")
+_WATCHED = late(r"\b(?:wrapped|func|fn|method|function|original\w*)\(|\bnext\(|\b__a?next__\(|^\s*yield\b")
 
 
 def _raised_while_watching(trace: Any) -> bool:

@@ -8,6 +8,7 @@ from functools import lru_cache
 from itertools import takewhile
 
 from otelcov.dialects.base import AGENT, CHAIN, HANDOFF, LLM, OTHER, SETUP, TOOL
+from otelcov.ground.patterns import late
 from otelcov.ground.schemas import LATEST_NS
 from otelcov.runs.content.jsontext import UNGIVEN
 from otelcov.runs.rules.boundaries import final
@@ -47,12 +48,12 @@ USUAL_LIMITS = (128, 256, 512, 1024, 2048, 4096)
 """Attribute value lengths that people set: several values of exactly such a length were cut."""
 
 # Exceptions by which frameworks move control and nothing failed.
-CONTROL_FLOW = re.compile(
+CONTROL_FLOW = late(
     r"(ParentCommand|GraphInterrupt|ToolInterrupt|GraphBubbleUp|NodeInterrupt|(^|\W)Interrupt\b|GraphDelegate|CallDeferred|ApprovalRequired|StopAsyncIteration|StopIteration|GeneratorExit|(^|\W)Command\(|InterruptException|HandoffException|SkipToolExecution|WaitingForEvent)"
 )
 
 # Those by which a tool waits for somebody: an approval, or a client that runs it.
-WAITING = re.compile(
+WAITING = late(
     r"GraphInterrupt|ToolInterrupt|NodeInterrupt|(^|\W)Interrupt\b|CallDeferred|ApprovalRequired|WaitingForEvent"
 )
 
@@ -302,7 +303,7 @@ def _moved(at: int, shift: int) -> int:
     return at + shift if at and 0 < at + shift <= LATEST_NS else 0
 
 
-_ID = re.compile(r"^(?=.*\d)(?:[0-9a-f]{12,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$", re.I)
+_ID = late(r"^(?=.*\d)(?:[0-9a-f]{12,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$", re.I)
 
 
 @lru_cache(maxsize=4096)
@@ -395,12 +396,12 @@ def aborted(node: Node) -> bool:
     return any(thrown_to_call_off(t, "\n".join(told)) for t in types)
 
 
-_ABORTED = re.compile(
+_ABORTED = late(
     r"(?:Error in agent run: \{\"error\":\")?(?:\w*Error: )*(?:Abort(?:Error)?"
     r"|(?:Th(?:is|e) operation|Model invocation|Request) was aborted"
     r"|(?:asyncio\.(?:exceptions\.)?)?CancelledError:?)\.?(?:\"\}|\s*(?:\n|$))"
 )
-_CANCELLED = re.compile(r"(?:asyncio\.(?:exceptions\.)?)?CancelledError$")
+_CANCELLED = late(r"(?:asyncio\.(?:exceptions\.)?)?CancelledError$")
 
 
 def failure(node: Node) -> tuple[str, str] | None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL
 from otelcov.dialects.coding_agents import NOTICE
+from otelcov.ground.patterns import late
 from otelcov.runs.content.chat import Message
 from otelcov.runs.content.exchanges import DETAILS, event_inputs
 from otelcov.runs.content.jsontext import hidden, parse_json, to_json
@@ -24,7 +25,7 @@ from otelcov.runs.trace.tree import Node
 from otelcov.runs.whole.speakers import calls_agent, front_of, of_a_call, on_a_task, own_calls, shared_out
 from otelcov.runs.whole.told_texts import last_user, object_repr, of_user, user_text
 
-_SMOL, _TASK = re.compile(r"smolagents$"), "New task:\n"
+_SMOL, _TASK = late(r"smolagents$"), "New task:\n"
 """What smolagents writes before the user's words."""
 _SOLVES = "You are an expert assistant who can solve any task using "
 """How its instructions begin."""
@@ -45,7 +46,7 @@ def input_text(root: Node, calls: list[ModelCall], limit: int | None, incomplete
 
 
 _CONTEXT = "Context:\n"
-_IN_A_SWARM = re.compile(
+_IN_A_SWARM = late(
     r"Context:\n(?:Handoff Message: .*?\n\n)?User Request: (?!Multi-modal task\n)(?P<task>.*?)\n\n"
     r"(?:Previous agents who worked on this: |Shared knowledge from previous agents:\n"
     r"|Other agents available for collaboration:\n|You have access to swarm coordination tools\b)",
@@ -348,7 +349,7 @@ def _comes_in_pieces(node: Node, first: ModelCall | None) -> bool:
     return placed and first is not None and any(of_user(x) and (x.text or "").strip() for x in first.inputs or ())
 
 
-_IN_PLACE = re.compile(r'\{"input": ?""\}|\{"inputs": ?\{"input": ?""\}, ?"tags": .*', re.S)
+_IN_PLACE = late(r'\{"input": ?""\}|\{"inputs": ?\{"input": ?""\}, ?"tags": .*', re.S)
 
 
 def _texts(given: Any, deepest: int = 3) -> set[str]:
@@ -399,7 +400,7 @@ def of_a_manager(root: Node, text: str | None) -> bool:
     return root.orphan and text is not None and _MANAGED.match(text) is not None
 
 
-_MANAGED = re.compile(r"You're a helpful agent named '.*'\.\nYou have been submitted this task by your manager\.\n")
+_MANAGED = late(r"You're a helpful agent named '.*'\.\nYou have been submitted this task by your manager\.\n")
 
 
 def _without_frame(call: ModelCall, text: str) -> str:
@@ -411,7 +412,7 @@ def _without_frame(call: ModelCall, text: str) -> str:
     return text
 
 
-_BEE = re.compile(
+_BEE = late(
     r"(?:(?:This is the context relevant to the task:|\nThis is the expected criteria for your output:)\n.*\n)?"
     r"Your task: (?P<task>.*)$",
     re.S,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from otelcov.ground.patterns import late
 from otelcov.runs.content.jsontext import parse_json
 from otelcov.runs.llm.model_call import ModelCall
 
@@ -40,10 +41,10 @@ def _verdict(text: str) -> bool:
 
 
 _SHORTEST = 8  # letters of an answer that are found again in a prompt by no chance
-_FENCED = re.compile(r"```(?:json)?\s*(.*?)\s*```\Z", re.S)
-_JUDGE = re.compile(r"\b(?:judg\w+|evaluat\w+|grad(?:e|er|ing)|scor(?:e|ing)|rat(?:e|ing)|rubric|assess\w*)\b", re.I)
-_SCORES = re.compile(r"(?:\w+_)?(?:score|rating|grade|verdict|passed|is_correct|correctness)$", re.I)
-_VERDICT = re.compile(
+_FENCED = late(r"```(?:json)?\s*(.*?)\s*```\Z", re.S)
+_JUDGE = late(r"\b(?:judg\w+|evaluat\w+|grad(?:e|er|ing)|scor(?:e|ing)|rat(?:e|ing)|rubric|assess\w*)\b", re.I)
+_SCORES = late(r"(?:\w+_)?(?:score|rating|grade|verdict|passed|is_correct|correctness)$", re.I)
+_VERDICT = late(
     r"(?:\*\*)?(?:(?:score|rating|grade|verdict)\W*)?(?:\d{1,3}(?:\.\d+)?(?:\s*(?:/|out of)\s*\d+)?|yes|no|pass(?:ed)?"
     r"|fail(?:ed)?|correct|incorrect|true|false)\W*\Z",
     re.I,

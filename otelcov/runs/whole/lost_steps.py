@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection
 from itertools import takewhile
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
+from otelcov.ground.patterns import late
 from otelcov.ground.schemas import LATEST_NS
 from otelcov.runs.agents.charge import ended
 from otelcov.runs.agents.delegation import Delegation
@@ -182,7 +182,7 @@ def noted_unseen(run: Evidence) -> bool:
 _NOTES = ("api_request", "api_error")
 
 
-_FOR_AGENTS = re.compile(r"sdk|repl_main|agent[:.]")  # and for no titles nor summaries
+_FOR_AGENTS = late(r"sdk|repl_main|agent[:.]")  # and for no titles nor summaries
 
 
 def asked_since(run: Evidence, last: ModelCall) -> bool:

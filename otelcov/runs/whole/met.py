@@ -8,6 +8,7 @@ from itertools import takewhile
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, SETUP, TOOL
 from otelcov.ground.config import BOUNDARIES
+from otelcov.ground.patterns import late
 from otelcov.runs.agents.charge import broke_off, broken_step, frames, went_on
 from otelcov.runs.content.jsontext import to_json
 from otelcov.runs.llm.model_call import ModelCall, finish_reason
@@ -185,10 +186,10 @@ def _forced_flat(node: Node) -> bool:
     return any(sign in texts for sign in b.FORCED_SIGNS)
 
 
-_LOOP, _STEP, _DONE = (re.compile(p) for p in (r"^ReAct\.a?(?:forward|call)", r"^Predict\b", r"^(?:Tool\.)?finish\b"))
+_LOOP, _STEP, _DONE = (late(p) for p in (r"^ReAct\.a?(?:forward|call)", r"^Predict\b", r"^(?:Tool\.)?finish\b"))
 
 
-_NEXT = re.compile(r'(?:\[\[ ## next_tool_name ## \]\]\s*|"next_tool_name": ?")(\w+)')
+_NEXT = late(r'(?:\[\[ ## next_tool_name ## \]\]\s*|"next_tool_name": ?")(\w+)')
 
 
 def _not_finished(run: Evidence, node: Node) -> bool:
@@ -302,7 +303,7 @@ def _asked_before(last: ModelCall, before: list[ModelCall]) -> bool:
     return all(spelling(r.name or "") in known for r in last.requests)
 
 
-_ENDS = re.compile(
+_ENDS = late(
     r"(?:\w+[-.])?(?:exit|end|leave|stop|finish|terminate|complete)(?:_(?:loop|run|task|chat|conversation|session))?$",
     re.I,
 )
@@ -467,7 +468,7 @@ def _in_a_loop_of_nobodys(call: ModelCall) -> bool:
     return call.node.within(TOOL) and not within_an_agent(call)
 
 
-_ENOUGH = re.compile(r'"stop_reason": ?"Maximum number of ')
+_ENOUGH = late(r'"stop_reason": ?"Maximum number of ')
 """A team of AutoGen that took all the turns it was given: that many may have been wanted, or no more allowed."""
 
 

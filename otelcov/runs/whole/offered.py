@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from otelcov.dialects.base import LLM
+from otelcov.ground.patterns import late
 from otelcov.runs.agents.delegation import COWORKER, HANDS_OVER
 from otelcov.runs.content.jsontext import parse_json
 from otelcov.runs.rules.handovers import transfers
@@ -92,7 +93,7 @@ def _names(raw: str) -> frozenset[str] | None:
     return known
 
 
-_CUT = re.compile(r'\s*\{\s*(?:"type":\s*"function",\s*)?(?:"function":\s*\{\s*)?"name":\s*"([^"\\]+)"')
+_CUT = late(r'\s*\{\s*(?:"type":\s*"function",\s*)?(?:"function":\s*\{\s*)?"name":\s*"([^"\\]+)"')
 """The one definition that a text begins with whose end was cut off."""
 
 
@@ -108,9 +109,7 @@ def _hands_over(name: str, description: object) -> bool:
     return said and (transfers(name) is not None or spelling(name) == "handoff")
 
 
-_HANDS_OVER = re.compile(
-    r"Hand-?\s?off to |Transfer(?: control)? to |Ask agent |Useful for handing off to another ", re.I
-)
+_HANDS_OVER = late(r"Hand-?\s?off to |Transfer(?: control)? to |Ask agent |Useful for handing off to another ", re.I)
 
 
 def _walk(value: Any, depth: int) -> set[str]:

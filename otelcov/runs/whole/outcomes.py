@@ -9,6 +9,7 @@ from itertools import takewhile
 
 from otelcov.dialects.agno import TO_BE_RUN
 from otelcov.dialects.base import AGENT, LLM, TOOL
+from otelcov.ground.patterns import late
 from otelcov.runs.agents.charge import ended, top_agents
 from otelcov.runs.llm.model_call import ModelCall, finish_reason
 from otelcov.runs.rules.boundaries import asks, limits, limits_requests
@@ -253,9 +254,7 @@ def _asks_leave(model: Node, call_id: str) -> bool:
     return any(_ASKS_LEAVE.search(told) and f'"{call_id}"' in told for told in outputs)
 
 
-_ASKS_LEAVE = re.compile(
-    r'"(?:tool-approval-request|Microsoft\.Extensions\.AI\.(?:Tool|Function)ApprovalRequestContent)"'
-)
+_ASKS_LEAVE = late(r'"(?:tool-approval-request|Microsoft\.Extensions\.AI\.(?:Tool|Function)ApprovalRequestContent)"')
 
 
 _FRONT = 128  # letters, in which an output begins to say something, as a message of the conventions or alone

@@ -7,7 +7,6 @@ was when it asked, where the config declares that model's context, and the attri
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Collection
 from typing import Any
@@ -16,6 +15,7 @@ import polars as pl
 
 from otelcov.ground.config import Config
 from otelcov.ground.models import ModelNames
+from otelcov.ground.patterns import late
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import Outcome
 
@@ -24,7 +24,7 @@ UNKNOWN = "?"
 _FILLS = ((0.5, "0-50"), (0.9, "50-90"))  # below these shares; beyond them the last
 _FULL = "90-100"
 _LONGEST = 64  # characters of an attribute's value: a state is a class of situations, not a text
-_MARKS = re.compile(r"[|\s]+")
+_MARKS = late(r"[|\s]+")
 
 
 def states(tools: list[ToolCall], outcomes: list[Outcome], named: Collection[str] = ()) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, TypeGuard
 
+from otelcov.ground.patterns import late
 from otelcov.runs.content.chat import Message
 from otelcov.runs.content.jsontext import parse_json
 from otelcov.runs.content.messages import messages_of
@@ -12,7 +13,7 @@ from otelcov.runs.content.prose import final_answer, own_words, react_request
 from otelcov.runs.tools.handed_in import is_answer, says_returned
 
 # How a value that is none was written as text; the last two by OpenInference for LangChain4j.
-_BRACKETED = re.compile(r'\[(?![\[{"])|\[\[+(?!null|true|false|None|True|False|NaN)[A-Za-z]')
+_BRACKETED = late(r'\[(?![\[{"])|\[\[+(?!null|true|false|None|True|False|NaN)[A-Za-z]')
 """How a text begins that is no list, which may be cut: with a word in brackets (`[urgent]`, `[[wiki]]`)."""
 _NOTHING = ("null", "None", "undefined", "__end__", "Execution Started", "Execution Completed")
 _WRAPPED = (
@@ -43,7 +44,7 @@ _ANSWERED = (
     "text",
     "message",
 )
-_OBJECT = re.compile(
+_OBJECT = late(
     r"<[\w.]+\ (?:object|generator)[^>]*\ at\ 0x"
     r"|[A-Z]\w*\(\w+=.*(?:\)|\.\.\.)$|[A-Z]\w*Event\(\)$"  # LlamaIndex abbreviates its events
     r"|id='[^']*'\ source='.*\ type='\w+'$"  # AutoGen's messages

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from itertools import accumulate, takewhile
 
 from otelcov.dialects.base import AGENT, LLM
+from otelcov.ground.patterns import late
 from otelcov.runs.content.chat import Message, Request
 from otelcov.runs.content.jsontext import to_json
 from otelcov.runs.content.messages import messages_of
@@ -124,7 +124,7 @@ def _put_out_unseen(nodes: Iterable[Node], ids: set[str]) -> Iterator[list[list[
             yield _asking_since(messages_of(told), 0)
 
 
-_IDS = re.compile(r'"id": ?"([^"\\]+)"')
+_IDS = late(r'"id": ?"([^"\\]+)"')
 
 
 def _not_made(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection
 
 from otelcov.dialects.base import AGENT, TOOL
+from otelcov.ground.patterns import late
 from otelcov.runs.content.chat import Result
 from otelcov.runs.llm.left_out import asked_untold, last_only, served_left_out
 from otelcov.runs.llm.model_call import ModelCall, finish_reason
@@ -146,7 +146,7 @@ def _may_have_served(call: ModelCall) -> bool:
     return any((n.span.response_id or "").startswith(("resp_", "msg_")) for n in call.layers)
 
 
-_NEXT_TOOL = re.compile(r"\[\[ ## next_tool_name ## \]\]\s*(?!finish\b)\w")
+_NEXT_TOOL = late(r"\[\[ ## next_tool_name ## \]\]\s*(?!finish\b)\w")
 """How DSPy's ReAct has a model ask for a tool, by text alone."""
 
 
