@@ -1,6 +1,6 @@
 """AG2: what was spent is told again in a span of its own, a hub's records of agents and channels are no work, and who
-leads a group's talk, or runs its tools, is told like an agent. A model that was asked for is told as the one that
-answered, unless the program names it again."""
+leads a group's talk, or runs its tools, is told like an agent, and a chat like who begins it. What tools gave is no
+answer. A model that was asked for is told as the one that answered, unless the program names it again."""
 
 import polars as pl
 
@@ -8,13 +8,19 @@ from otelcov.dialects.base import AGENT, CHAIN, NOTHING, OTHER, UNTOLD, Dialect,
 
 _TYPE = pl.col("ag2.span.type")
 _LEADS = pl.col("gen_ai.agent.name").is_in(["chat_manager", "_Group_Tool_Executor"])
+_OWN = scope(r"^opentelemetry\.instrumentation\.ag2$")
+_TALK = _OWN & pl.col("span.name").str.starts_with("conversation ")
+_GAVE_BACK = _OWN & pl.col("gen_ai.output.messages").str.starts_with('[{"role": "tool"')
 
 AG2 = Dialect(
     name="ag2",
     request_model=pl.when((_TYPE == "llm") & (pl.col("gen_ai.request.model") == pl.col("gen_ai.response.model"))).then(
         pl.lit(NOTHING)
     ),
-    kind=pl.when((_TYPE == "agent") & _LEADS)
+    agent=pl.when(_TALK).then(pl.lit("unknown")),
+    output=pl.when(_GAVE_BACK).then(pl.lit(NOTHING)),
+    output_messages=pl.when(_GAVE_BACK).then(pl.lit(NOTHING)),
+    kind=pl.when((_TYPE == "agent") & _LEADS | _TALK)
     .then(pl.lit(CHAIN))
     .otherwise(
         value(

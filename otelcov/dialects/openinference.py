@@ -131,6 +131,13 @@ _CHAT = pl.col("ag2.recipient.name").is_not_null()
 _CHOOSES = scope(r"instrumentation\.ag2$") & pl.col("agent.name").is_in(["checking_agent", "speaker_selection_agent"])
 # To who began it nobody answered, as of a group: its last message is the first.
 _UNANSWERED = pl.col("input.value").str.json_path_match("$.message") == pl.col("output.value")
+# A reply that asks for tools, or is what they gave, is no answer; whose tools they are, it tells only of who runs them.
+_AG2 = scope(r"^openinference\.instrumentation\.ag2$")
+_GAVE_BACK = _AG2 & pl.col("output.value").str.starts_with('{"role": "tool", "tool_responses"')
+_ASKS_TOOLS = _AG2 & pl.col("output.value").str.contains('"tool_calls": [{', literal=True)
+_EXECUTES = _AG2 & (
+    (pl.col("agent.name") == "_Group_Tool_Executor") | (pl.col("openinference.span.kind").str.to_uppercase() == "TOOL")
+)
 
 OPENINFERENCE = Dialect(
     name="openinference",
@@ -138,7 +145,9 @@ OPENINFERENCE = Dialect(
     # Processors that turn GenAI spans into these write ids of nodes beside the agent's name.
     agent=pl.coalesce(
         [
-            pl.when(_CHAT | _CHOOSES).then(pl.lit("unknown")).otherwise(first("agent.name", "gen_ai.agent.name")),
+            pl.when(_CHAT | _CHOOSES | _EXECUTES)
+            .then(pl.lit("unknown"))
+            .otherwise(first("agent.name", "gen_ai.agent.name")),
             pl.when(~pl.col("graph.node.id").str.contains(_OF_A_STEP)).then(pl.col("graph.node.id")),
             json_text("metadata", "lc_agent_name", "agent_collaborator_name"),
             pl.when(_DECLARED).then(pl.col("span.name")),
@@ -174,9 +183,12 @@ OPENINFERENCE = Dialect(
     response_id=pl.coalesce([pl.col("llm.response.id"), pl.when(_LLM).then(pl.col("output.value").str.extract(_ID))]),
     finish=first("llm.finish_reason", "llm.finish_reasons"),
     input_messages=first("gen_ai.input.messages", "input.value"),  # which the processors' own keys hold in part
-    output_messages=first("output.value"),
+    output_messages=pl.when(_GAVE_BACK).then(pl.lit(NOTHING)).otherwise(first("output.value")),
     input=first("input.value"),
-    output=pl.when(_CHAT & _UNANSWERED).then(pl.lit(NOTHING)).when(~_ERRORS).then(first("output.value")),
+    output=pl.when(_CHAT & _UNANSWERED | _GAVE_BACK | _ASKS_TOOLS)
+    .then(pl.lit(NOTHING))
+    .when(~_ERRORS)
+    .then(first("output.value")),
     # Of the AI SDK its parameters are a model's name; the tools stay in the keys that it was made of.
     definitions=first(
         "llm.tools", "agent.tools", "gen_ai.tool.definitions", "ai.prompt.tools", "llm.invocation_parameters"

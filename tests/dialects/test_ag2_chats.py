@@ -158,3 +158,112 @@ def test_an_agent_that_asks_another_hands_over_and_who_leads_a_group_does_not():
     )
     assert run["agents"] == ["planner", "writer"]
     assert [(d["from"], d["to"], d["form"]) for d in run["delegations"]] == [("planner", "writer", "nested")]
+
+
+def _called(*ids):
+    asked = [{"id": id, "function": {"arguments": '{"city": "Oslo"}', "name": "look"}} for id in ids]
+    return json.dumps({"content": None, "role": "assistant", "tool_calls": asked})
+
+
+_CAME = (
+    '{"role": "tool", "tool_responses": [{"tool_call_id": "c1", "role": "tool", "content": "mild"}], "content": "mild"}'
+)
+_ASKED = {"input.value": '[{"content": "Oslo?", "role": "user", "name": "user"}]'}
+
+
+def _spoken(id, parent, name, output=None, **more):
+    told = _reply(id, parent, name, output, **more)
+    return told | {"attributes": _ASKED | told["attributes"]}
+
+
+def _looked(id, parent, call_id):
+    told = {"openinference.span.kind": "TOOL", "tool.name": "look", "tool_call.id": call_id, "agent.name": "user"}
+    told |= {"tool_call.function.arguments": '{"city": "Oslo"}'}
+    told["output.value"] = json.dumps([True, {"name": "look", "role": "function", "content": "mild"}])
+    return span(id, parent, "look", at=3, attributes=told, scope=SCOPE)
+
+
+@pytest.mark.parametrize(("known", "whose"), [("c1", "planner"), ("c9", None)])
+def test_who_runs_what_another_asked_for_does_no_work_where_no_model_is_told_either(known, whose):
+    (run,) = runs(
+        _chat(1, None, "user", "planner", "Oslo?", "Sunny.", took=9),
+        _spoken(2, 1, "planner", _called(known), at=1),
+        _spoken(3, 1, "user", _CAME, at=3),
+        _looked(4, 3, "c1"),
+        _spoken(5, 1, "planner", "Sunny.", at=5),
+        _spoken(6, 1, "user", at=7),
+    )
+    assert [(c["agent"], c["status"]) for c in run["tool_calls"]] == [(whose, "ok")]
+    assert (run["agents"], run["output"]) == (["planner"], "Sunny.")
+
+
+def test_where_the_last_reply_failed_nothing_before_it_is_the_answer():
+    (run,) = runs(
+        _chat(1, None, "user", "planner", "Oslo?", took=9, status=2),
+        _spoken(2, 1, "planner", json.dumps({**json.loads(_called("c1")), "content": "Let me see."}), at=1),
+        _spoken(3, 1, "user", _CAME, at=3),
+        _looked(4, 3, "c1"),
+        _spoken(5, 1, "planner", at=5, status=2),
+    )
+    assert (run["status"], run["output"], run["agents"]) == ("error", None, ["planner"])
+
+
+def test_who_only_lets_others_speak_is_no_agent_where_no_model_is_told():
+    (run,) = runs(
+        _chat(1, None, "user", "boss", "Oslo?", took=9, status=2),
+        _spoken(2, 1, "boss", at=1, took=8, status=2),
+        _spoken(3, 2, "planner", at=2, took=6, status=2),
+    )
+    assert (run["agents"], run["status"]) == (["planner"], "error")
+
+
+OWN = "opentelemetry.instrumentation.ag2"
+
+
+def _by_itself(id, parent, name, kind="agent", **more):
+    """As AG2 tells it by itself; who has no model names no provider."""
+    told = {"ag2.span.type": kind, "gen_ai.operation.name": {"agent": "invoke_agent"}.get(kind, kind)}
+    told |= {"gen_ai.agent.name": name, "gen_ai.input.messages": more.pop("given")}
+    told |= {"gen_ai.output.messages": said} if (said := more.pop("said", None)) is not None else {}
+    return span(id, parent, f"{told['gen_ai.operation.name']} {name}", attributes=told, scope=OWN, **more)
+
+
+@pytest.mark.parametrize("kept", [12, 4, 3, 2])
+def test_a_chat_as_ag2_tells_it_by_itself_is_the_work_of_who_answers(kept):
+    given = '[{"role": "user", "parts": [{"type": "text", "content": "Oslo?"}]}]'
+    part = {"type": "tool_call", "id": "c1", "name": "look", "arguments": {"city": "Oslo"}}
+    answer = '[{"role": "assistant", "parts": [{"type": "text", "content": "Sunny."}], "finish_reason": "stop"}]'
+    called = json.dumps([{"role": "assistant", "parts": [part]}])
+    came = '[{"role": "tool", "parts": [{"type": "text", "content": "mild"}]}]'
+    (run,) = runs(
+        kept_last(_by_itself(1, None, "user", "conversation", given=given, said=answer, took=9), kept),
+        _by_itself(2, 1, "planner", given=given, said=called, at=1),
+        _by_itself(3, 1, "user", given=given, said=came, at=3),
+        tool(4, 3, "look", "c1", "mild", at=3) | {"scope": OWN},
+        _by_itself(5, 1, "planner", given=given, said=answer, at=5),
+        _by_itself(6, 1, "user", given=given, at=7),
+    )
+    assert [(c["agent"], c["result"]) for c in run["tool_calls"]] == [("planner", "mild")]
+    assert (run["agents"], run["delegations"], run["output"]) == (["planner"], [], "Sunny.")
+
+
+def test_what_tools_gave_is_nobodys_answer_though_their_spans_are_lost():
+    given = '[{"role": "user", "parts": [{"type": "text", "content": "Oslo?"}]}]'
+    answer = '[{"role": "assistant", "parts": [{"type": "text", "content": "Sunny."}]}]'
+    came = '[{"role": "tool", "parts": [{"type": "text", "content": "mild"}]}]'
+    (run,) = runs(
+        _by_itself(1, None, "user", "conversation", given=given, took=9),
+        _by_itself(2, 1, "user", given=given, said=came, at=3),
+        _by_itself(3, 1, "planner", given=given, said=answer, at=5),
+    )
+    assert (run["agents"], run["output"]) == (["planner"], "Sunny.")
+
+
+def test_a_tool_whose_frame_is_lost_is_of_nobody_known_and_words_beside_a_request_are_no_answer():
+    (run,) = runs(
+        _chat(1, None, "user", "planner", "Oslo?", took=9),
+        _spoken(2, 1, "planner", json.dumps({**json.loads(_called("c1")), "content": "Let me see."}), at=1),
+        _looked(4, 99, "c1"),
+    )
+    assert [c["agent"] for r in runs(_looked(4, 99, "c1")) for c in r["tool_calls"]] == [None]
+    assert run["output"] is None

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from otelcov.dialects.base import AGENT, CHAIN, HANDOFF, LLM, SETUP, TOOL
 from otelcov.ground.patterns import late
+from otelcov.runs.agents.chats import leave_out_replies, name_askers
 from otelcov.runs.content.jsontext import cut_short, parse_json
 from otelcov.runs.content.messages import messages_of
 from otelcov.runs.content.wrapped import arguments_of
@@ -22,6 +23,7 @@ def name_agents(trace: Trace) -> None:
     of their own - one of these names, unless there is no named agent above at all. The first of several spellings
     counts.
     """
+    no_work = leave_out_replies(trace)
     known: dict[str, str] = {}
     for n in trace.nodes:
         if n.kind == AGENT and (name := _own_name(n)) is not None and not placeholder(name):
@@ -32,7 +34,7 @@ def name_agents(trace: Trace) -> None:
         stack: list[tuple[Node, str | None, bool]] = [(root, None, False)]
         while stack:
             node, above, from_span = stack.pop()
-            told = _own_name(node)
+            told = None if id(node) in no_work else _own_name(node)
             stamp = None if told is None or placeholder(told) else known.get(spelling(told), told)
             if stamp is not None and left.get(stamp, node.start) < node.start and above in left and node.kind != AGENT:
                 stamp = None
@@ -62,6 +64,7 @@ def name_agents(trace: Trace) -> None:
     _name_authors(trace)
     _name_called_authors(trace)
     _name_beside_idle(trace)
+    name_askers(trace)
 
 
 def _own_name(node: Node) -> str | None:

@@ -347,6 +347,11 @@ def decides_by_models(scope: str) -> bool:
     )
 
 
+def in_chats(scope: str) -> bool:
+    """Does this tell of AG2's chats, in which who is spoken to may run the tools that the speaker asked for?"""
+    return scope in {"opentelemetry.instrumentation.ag2", "openinference.instrumentation.ag2"}
+
+
 def of_langfuse(scope: str) -> bool:
     """Is this Langfuse's kit for Python? A chain of its is a function of the program's, and of a provider's own tools
     it tells nothing."""

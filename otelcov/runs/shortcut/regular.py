@@ -39,6 +39,7 @@ from otelcov.runs.rules.habits import (
     FAST_AGENT,
     LLAMA_INDEX,
     TURNS,
+    in_chats,
     in_two_scopes,
     leaves_flags_out,
     mute,
@@ -363,7 +364,7 @@ def _odd(frame: pl.DataFrame) -> pl.Series:
 
 def _own_rules(scope: str) -> bool:
     """Does this scope's telling mean something else than others'?"""
-    told = (tells_arguments, tells_in_results, tells_raised, in_two_scopes, leaves_flags_out)
+    told = (tells_arguments, tells_in_results, tells_raised, in_two_scopes, in_chats, leaves_flags_out)
     rules = (running_sums, tells_totals, asks_once_more, says_stop, mute, waits_by_events, counts_at_the_end, *told)
     return any(rule(scope) for rule in rules)
 

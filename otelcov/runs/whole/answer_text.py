@@ -234,7 +234,7 @@ def _failed_after(root: Node, step: Node) -> bool:
     own = next((n for n in (step, *step.ancestors()) if n.parent is root), step)
     if own is not step and failure(own) is not None:
         return True
-    return any(n.kind == CHAIN and n.start >= own.end and failure(n) is not None for n in root.children)
+    return any(n.kind in (AGENT, CHAIN) and n.start >= own.end and failure(n) is not None for n in root.children)
 
 
 def _leads_on(root: Node, text: str | None) -> bool:
