@@ -1,11 +1,12 @@
-"""Clients of MCP for JavaScript under Traceloop (0.27), which lays all that a client calls under its session."""
+"""Clients of MCP for JavaScript under Traceloop (0.27), which lays all that a client calls under its session; and what
+MCP's own kit for Python tells below another's tool."""
 
 import json
 
 import pytest
 
 from tests.dialects.test_javascript_newest import agreed
-from tests.runs.requests import agent, chat, span
+from tests.runs.requests import agent, chat, runs, span, tool
 
 _SCOPE = "@traceloop/instrumentation-mcp"
 
@@ -62,3 +63,20 @@ def test_a_session_that_outlasts_who_opened_it_serves_others(asks, agents):
         *_run(2, 21, asks, "warm"),
     )
     assert [[c["agent"] for c in r["tool_calls"]] for r in found] == agents
+
+
+@pytest.mark.parametrize("status", [0, 2])
+def test_what_the_protocol_tells_of_a_call_is_no_other_one_where_what_is_between_the_two_is_lost(status):
+    """FastMCP's client is between Pydantic AI's tool and MCP's own."""
+    method = {"mcp.method.name": "tools/call"}
+    served = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look", **method}
+    sdk = {"scope": "mcp-python-sdk"}
+    (run,) = runs(
+        agent(1, "planner", took=20),
+        chat(2, 1, [("c1", "look", {"at": "x"})], "Look", at=1),
+        tool(3, 1, "look", "c1", "cold", at=3, took=5),
+        span(4, 99, "MCP send tools/call look", at=3.5, took=4, kind=3, status=0, attributes=method, **sdk),
+        span(5, 4, "tools/call look", at=4, took=1, kind=2, status=status, attributes=served, **sdk),
+        chat(6, 1, "Cold.", "Look", at=10),
+    )
+    assert [(c["call_id"], c["result"]) for c in run["tool_calls"]] == [("c1", "cold")]

@@ -200,8 +200,9 @@ OF_ALL = "of all"
 def _with_servers(found: list[list[Node]]) -> list[list[Node]]:
     """The executions, each with its server's span: one that knows nothing of the caller's (a server in the caller's own
     process) stands beside it, or beside the agent that called it, within its time, and has the end of its name. Nothing
-    else is known of one whose client's span has not come (some leave all clients' spans out). Each is of one call."""
-    servers = [g for g in found if len(g) == 1 and server_alone(g[0])]
+    else is known of one whose client's span has not come (some leave all clients' spans out), nor of the protocol's own
+    spans of a call that have lost what was around them. Each is of one call."""
+    servers = [g for g in found if (len(g) == 1 and server_alone(g[0])) or _protocol_alone(g)]
     if not servers or len(servers) == len(found):
         return found
     theirs = {id(group) for group in servers}
@@ -231,11 +232,17 @@ def _serve(group: list[Node], near: list[list[Node]], taken: set[int]) -> None:
         if id(other) in taken or node.end > caller.end or not _serves(node, caller):
             continue
         beside = caller.parent is node.parent or node.parent in caller.ancestors()
-        if beside or (_cut_off(node, caller) and caller.span.trace_id == node.span.trace_id and not _is_served(other)):
+        free = not _is_served(other) and (server_alone(node) or not any(of_mcp(n.span.scope) for n in other))
+        if beside or (_cut_off(node, caller) and caller.span.trace_id == node.span.trace_id and free):
             taken.add(id(other))
-            other.append(node)
+            other.extend(group)
             group.clear()
             return
+
+
+def _protocol_alone(group: list[Node]) -> bool:
+    """Is this what MCP's own kit tells of a call, without its id, whose frame has not come?"""
+    return _adrift(group[0]) and all(of_mcp(n.span.scope) and n.span.call_id is None for n in group)
 
 
 def _cut_off(node: Node, caller: Node) -> bool:
