@@ -267,3 +267,17 @@ def test_a_tool_whose_frame_is_lost_is_of_nobody_known_and_words_beside_a_reques
     )
     assert [c["agent"] for r in runs(_looked(4, 99, "c1")) for c in r["tool_calls"]] == [None]
     assert run["output"] is None
+
+
+@pytest.mark.parametrize(("said", "whose"), [(_called("c1"), "writer"), (_called("c1")[:40], None)])
+def test_what_is_run_in_a_chat_within_an_agent_is_of_who_asked_for_it_or_of_nobody_known(said, whose):
+    (run,) = runs(
+        _chat(1, None, "user", "planner", "Oslo?", "Sunny.", took=9),
+        _spoken(2, 1, "planner", "Sunny.", took=8),
+        _chat(3, 2, "planner", "writer", "What of Oslo?", "Sunny.", at=1, took=6),
+        _spoken(4, 3, "writer", said, at=1),
+        _spoken(5, 3, "planner", _CAME, at=3),
+        _looked(6, 5, "c1"),
+        _spoken(7, 3, "writer", "Sunny.", at=5),
+    )
+    assert [c["agent"] for c in run["tool_calls"]] == [whose]

@@ -49,17 +49,20 @@ def _lets_speak(node: Node, no_work: set[int]) -> bool:
 
 
 def name_askers(trace: Trace) -> None:
-    """What a step of a chat runs is the work of who asked for it right before."""
+    """What a step of a chat runs is the work of who asked for it right before, and not of who holds the chat."""
     for node in trace.nodes:
-        for asker, step in pairwise(node.children):
-            said = _said(asker) if step.kind == CHAIN and in_chats(step.span.scope) else None
-            for tool in _tools(step) if asker.own_agent is not None else ():
-                if said is not None and tool.span.call_id and f'"{tool.span.call_id}"' in said:
-                    for n in (tool, *tool.below()):
-                        n.agent = asker.own_agent if n.agent == step.agent else n.agent
+        for asker, step in pairwise((None, *node.children)):
+            if step is None or step.kind != CHAIN or not in_chats(step.span.scope):
+                continue
+            name, said = (asker.own_agent, _said(asker) or "") if asker is not None else (None, "")
+            for tool in _tools(step):
+                asked = bool(tool.span.call_id) and f'"{tool.span.call_id}"' in said
+                for n in (tool, *tool.below()):
+                    n.agent = (name if asked else None) if n.agent == step.agent else n.agent
 
 
 def _tools(step: Node) -> list[Node]:
     """What a step runs, or the same as another instrumentation tells it."""
-    told_again = [n for n in step.children if n.kind == CHAIN and in_chats(n.span.scope)]
+    others = (n for n in step.children if n.kind == CHAIN and n.span.scope != step.span.scope)
+    told_again = [n for n in others if in_chats(n.span.scope)]
     return [n for one in (step, *told_again) for n in one.children if n.kind == TOOL]
