@@ -21,6 +21,7 @@ from otelcov.dialects.base import (
 
 _IS_TOOL = pl.col("langsmith.span.kind").str.to_lowercase() == "tool"
 _IS_LLM = pl.col("langsmith.span.kind").str.to_lowercase() == "llm"
+_IS_CHAIN = pl.col("langsmith.span.kind").str.to_lowercase() == "chain"
 # The processor for OpenAI's Agents SDK writes a list of one object as that object: such a result is not what it was.
 _AGENTS_SDK = (pl.col("langsmith.metadata.ls_integration") == "openai-agents-sdk").fill_null(False)
 _RESPONSE = _AGENTS_SDK & (pl.col("langsmith.metadata.object") == "response").fill_null(False)
@@ -106,7 +107,9 @@ LANGSMITH = Dialect(
     result=pl.when(_BIT_BY_BIT)
     .then(pl.lit(NOTHING))
     .when(_IS_TOOL & _WHOLE & ~_NOTHING)
-    .then(pl.coalesce([pl.col("gen_ai.completion").str.extract(_FRAMED), pl.col("gen_ai.completion")])),
+    .then(pl.coalesce([pl.col("gen_ai.completion").str.extract(_FRAMED), pl.col("gen_ai.completion")]))
+    .when(_IS_CHAIN)  # which may be a tool by its name
+    .then(pl.col("gen_ai.completion").str.extract(_FRAMED)),
     # A response tells of no model but the one that answered.
     request_model=pl.when(_RESPONSE).then(pl.lit(NOTHING)).when(_BY_NONE).then(pl.col("langsmith.metadata.model")),
     response_model=pl.when(_RESPONSE)

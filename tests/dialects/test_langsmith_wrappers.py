@@ -49,3 +49,15 @@ def test_what_was_written_over_the_span_of_who_read_a_stream_is_another_call_tha
         _model(3, 1, "ChatOpenAI", 4, 1, [user, _ASKS, _CAME]),
     )
     assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("look", "ok")]
+
+
+def test_what_a_function_of_no_kind_gave_stands_in_the_same_frame_as_what_a_tool_gave():
+    user, done = {"role": "user", "content": "go"}, {"role": "assistant", "content": "done"}
+    told = {"langsmith.span.kind": "chain", "gen_ai.prompt": '{"at":"x"}', "gen_ai.completion": '{"outputs":"cold"}'}
+    (run,) = agreed(
+        span(1, None, "app", at=0, took=9, status=1, scope="langsmith", attributes={"langsmith.span.kind": "chain"}),
+        _model(2, 1, "ChatOpenAI", 1, 1, [user], _ASKS),
+        span(3, 1, "look", at=3, took=1, status=1, scope="langsmith", attributes=told),
+        _model(4, 1, "ChatOpenAI", 5, 1, [user, _ASKS, _CAME], done),
+    )
+    assert [(c["name"], c["status"], c["result"]) for c in run["tool_calls"]] == [("look", "ok", "cold")]
