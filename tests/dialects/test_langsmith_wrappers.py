@@ -61,3 +61,37 @@ def test_what_a_function_of_no_kind_gave_stands_in_the_same_frame_as_what_a_tool
         _model(4, 1, "ChatOpenAI", 5, 1, [user, _ASKS, _CAME], done),
     )
     assert [(c["name"], c["status"], c["result"]) for c in run["tool_calls"]] == [("look", "ok", "cold")]
+
+
+def test_what_began_with_a_call_of_a_model_was_not_asked_for_by_that():
+    user, answers = {"role": "user", "content": "go"}, []
+    for i in range(3):
+        made = {"name": "look", "arguments": json.dumps({"at": i})}
+        answers.append(_ASKS | {"tool_calls": [{"id": f"call_{i}x", "type": "function", "function": made}]})
+    chain = {"langsmith.span.kind": "chain"}
+    gave = [chain | {"gen_ai.completion": f'{{"outputs":"cold {i}"}}'} for i in range(3)]
+    runs = agreed(
+        span(1, None, "app", at=0, took=19, status=1, scope="langsmith", attributes=chain),
+        _model(2, 1, "ChatOpenAI", 1, 1, [user], answers[0]),
+        span(3, 1, "look", at=2, took=0, status=1, scope="langsmith", attributes=gave[0]),
+        span(4, 1, "look", at=5, took=0, status=1, scope="langsmith", attributes=gave[1]),  # by what was lost
+        _model(5, 1, "ChatOpenAI", 5, 2, [user], answers[2]),
+        span(6, 1, "look", at=8, took=0, status=1, scope="langsmith", attributes=gave[2]),
+        _model(7, 1, "ChatOpenAI", 8, 2, [user], {"role": "assistant", "content": "done"}),
+    )
+    told = {(c["arguments"]["at"], c["result"]) for run in runs for c in run["tool_calls"] or () if c["arguments"]}
+    assert told <= {(0, "cold 0"), (0, None), (2, "cold 2"), (2, None)}
+
+
+def test_a_function_that_ended_well_heard_of_the_model_that_failed_in_one_below():
+    user = {"role": "user", "content": "go"}
+    chain = {"langsmith.span.kind": "chain"}
+    failed = {"exception.type": "Error", "exception.message": "500 server failed"}
+    wrong = {"status": 2, "scope": "langsmith", "events": [("exception", failed)]}
+    model = {"langsmith.span.kind": "llm", "gen_ai.prompt": json.dumps({"model": "m", "messages": [user]})}
+    (run,) = agreed(
+        span(1, None, "app", at=0, took=19, status=1, scope="langsmith", attributes=chain),
+        span(2, 1, "writer", at=1, took=4, attributes=chain, **wrong),
+        span(3, 2, "ChatOpenAI", at=2, took=2, attributes=model, **wrong),
+    )
+    assert (run["status"], [c["status"] for c in run["llm_calls"]]) == ("unknown", ["error"])

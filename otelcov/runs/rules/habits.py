@@ -116,8 +116,9 @@ def throws_to_models(scope: str) -> bool:
 
 
 def fails_with_models(scope: str) -> bool:
-    """Does a run here say that it failed where its last model did, and else that it went well (Strands)?"""
-    return scope == "strands.telemetry.tracer"
+    """Does a run here say that it failed where its last model did, and else that it went well (Strands,
+    LangSmith)?"""
+    return scope in ("strands.telemetry.tracer", "langsmith")
 
 
 def bears_all(scope: str) -> bool:

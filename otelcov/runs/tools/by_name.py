@@ -35,13 +35,13 @@ def name_tools(nodes: list[Node], calls: list[ModelCall]) -> None:
     if not found:
         return
     within: dict[int, list[ModelCall]] = {}
-    for call in sorted(calls, key=lambda call: call.start):
+    for call in sorted(calls, key=_when):
         for holder in {id(n) for n in (*call.layers, _holder(call.node, (AGENT, TOOL)))}:
             within.setdefault(holder, []).append(call)
     ran: dict[tuple[int, str], tuple[ModelCall, list[Node]]] = {}
     for node, name in found:
         some = within.get(id(_holder(node, (AGENT, LLM, TOOL))), [])
-        before = bisect_right(some, node.start, key=lambda call: call.start)
+        before = bisect_right(some, (node.start, node.start), key=_when)  # at once with it, only what was over
         if before:
             ran.setdefault((id(some[before - 1]), name), (some[before - 1], []))[1].append(node)
     for (_, name), (call, some_ran) in ran.items():
@@ -55,6 +55,10 @@ def name_tools(nodes: list[Node], calls: list[ModelCall]) -> None:
                 node.span = node.span._replace(tool=asked[name], result=gave, tool_error=went)
                 if failure(node) is not None and _librarys(node, name, kits):
                     node.inherited, node.span = True, node.span._replace(tool_error="unknown")
+
+
+def _when(call: ModelCall) -> tuple[int, int]:
+    return call.start, call.end
 
 
 def _told_by_hand(nodes: list[Node], asked: Container[str], calls: list[ModelCall]) -> None:
