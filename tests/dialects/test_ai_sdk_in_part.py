@@ -47,6 +47,23 @@ def test_a_limit_may_have_stopped_who_called_another_and_said_nothing_since():
     assert run["output"] == "It says: A text." and "max_steps" not in run["boundaries_unknown"]
 
 
+@pytest.mark.parametrize("name", ["writer", None])
+@pytest.mark.parametrize(("gave", "stopped"), [('""', True), ('"A text."', False)])
+def test_a_limit_may_have_stopped_a_loop_in_a_tool_that_gave_no_words(name, gave, stopped):
+    made = {"ai.toolCall.args": "{}", "ai.toolCall.result": '"cold"'}
+    inner = {"ai.operationId": "ai.generateText"} | ({"ai.telemetry.functionId": name} if name else {})
+    (run,) = runs(
+        _loop(1, "planner", took=9),
+        _model(2, 1, asked=_ASK, at=1),
+        _tool(3, 1, "ask_writer", "call_Wq81", at=2, took=4, attributes={"ai.toolCall.result": gave}),
+        span(4, 3, "ai.generateText", scope="ai", at=3, took=3, attributes=inner),
+        _model(5, 4, asked=[("call_Xr92", "look", {})], at=3),
+        _tool(6, 4, "look", "call_Xr92", at=5, attributes=made),
+        _model(7, 1, "Done.", at=7),
+    )
+    assert run["output"] == "Done." and ("max_steps" in run["boundaries_unknown"]) == stopped
+
+
 def test_a_loop_without_a_models_call_has_lost_it():
     spans = _asked_another(_model(6, 1, "It says: A text.", at=7))
     whole, part = runs(*spans), runs(*(s for s in spans if s["id"] != 5))

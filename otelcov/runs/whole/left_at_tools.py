@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from otelcov.dialects.base import TOOL
+from otelcov.dialects.base import AGENT, CHAIN, TOOL
 from otelcov.runs.agents.charge import ended
 from otelcov.runs.content.wrapped import result_of
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.tools.call_status import Outcome
 from otelcov.runs.trace.tree import Node, failure
-from otelcov.runs.whole.evidence import Evidence, once, worker
+from otelcov.runs.whole.evidence import Evidence, once
 from otelcov.runs.whole.told_texts import answers, assistant_text
 
 
@@ -20,8 +20,8 @@ def delegates_left(run: Evidence) -> list[Node]:
     have stopped them, or what they asked then have failed, or not come."""
     newest: dict[int, tuple[Node, ModelCall]] = {}
     for call in run.calls:
-        agent = worker(call)
-        if agent is not None and agent.within(TOOL):
+        agent = _in_a_tool(call)
+        if agent is not None:
             newest[id(agent)] = (agent, call)
     if not newest:
         return []
@@ -29,6 +29,18 @@ def delegates_left(run: Evidence) -> list[Node]:
     for tool, found in run.done:
         gave.setdefault(id(tool.asked_by), []).append(found)
     return [agent for agent, call in newest.values() if _left_at_tools(run, agent, call, gave.get(id(call), []))]
+
+
+def _in_a_tool(call: ModelCall) -> Node | None:
+    """The agent at work in a tool, or else what frames in that the loop of whom nobody tells that it is one."""
+    inner: Node | None = None
+    for n in call.node.ancestors():
+        if n.kind == AGENT:
+            return n if n.within(TOOL) else None
+        if n.kind == TOOL:
+            return inner
+        inner = n if n.kind == CHAIN else inner
+    return None
 
 
 def _left_at_tools(run: Evidence, agent: Node, last: ModelCall, gave: list[Outcome]) -> bool:
