@@ -64,6 +64,21 @@ def test_a_limit_may_have_stopped_a_loop_in_a_tool_that_gave_no_words(name, gave
     assert run["output"] == "Done." and ("max_steps" in run["boundaries_unknown"]) == stopped
 
 
+def test_a_model_may_have_failed_unseen_in_a_loop_that_broke_in_a_tool_once_its_own_tools_had_gone_well():
+    wrong = {"status": 2, "events": [("exception", {"exception.type": "APICallError", "exception.message": "down"})]}
+    made = {"ai.toolCall.args": "{}", "ai.toolCall.result": '"cold"'}
+    (run,) = runs(
+        _loop(1, "planner", took=9),
+        _model(2, 1, asked=_ASK, at=1),
+        _tool(3, 1, "ask_writer", "call_Wq81", at=2, took=4, **wrong),
+        _loop(4, "writer", 3, at=3, took=3, **wrong),
+        _model(5, 4, asked=[("call_Xr92", "look", {})], at=3),
+        _tool(6, 4, "look", "call_Xr92", at=5, attributes=made),
+        _model(7, 1, "Done.", at=7),
+    )
+    assert run["output"] == "Done." and {"error", "timeout", "rate_limit"} <= set(run["boundaries_unknown"])
+
+
 def test_a_loop_without_a_models_call_has_lost_it():
     spans = _asked_another(_model(6, 1, "It says: A text.", at=7))
     whole, part = runs(*spans), runs(*(s for s in spans if s["id"] != 5))

@@ -185,3 +185,16 @@ def test_which_step_comes_next_is_no_answer():
         tool(6, 5, "look", "c1", at=3, error="GraphInterrupt: [{}]"),
     )
     assert (run["output"], [c["status"] for c in run["tool_calls"]]) == (None, ["requested"])
+
+
+def test_a_step_of_a_middleware_by_whose_name_an_edge_leads_on_to_it_is_no_answer_where_it_is_lost():
+    state = {"messages": [_lc("HumanMessage", content="go")]}
+    given = _STEP | {"input.value": json.dumps(state)}
+    (run,) = runs(
+        span(1, name="a", took=9, attributes=given | {"output.value": json.dumps(state)}),
+        span(2, 1, "model_request", at=1, took=2, attributes=_STEP),
+        chat(3, 2, [("c1", "look", {"x": 1})], "go", at=1, took=1),
+        span(4, 1, "Limit.after_model", at=4, took=2, attributes=_STEP),
+        span(5, 4, "RunnableLambda", at=5, attributes=given | {"output.value": "Limit.after_agent"}),
+    )
+    assert run["output"] is None

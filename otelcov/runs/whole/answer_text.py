@@ -242,7 +242,11 @@ def _leads_on(root: Node, text: str | None) -> bool:
     (LangGraph)?"""
     if not text or len(text) > _NAME or any(c.isspace() for c in text):
         return False
-    return any((n.kind == CHAIN and n.span.name == text) or n.own_agent == text for n in root.below())
+    of, dot, _ = text.partition(".")
+    kin = of + dot if of and dot else None  # another step of the same middleware, where that one has not come
+    steps = {n.span.name for n in root.below() if n.kind == CHAIN}
+    known = text in steps or (kin is not None and any(name.startswith(kin) for name in steps))
+    return known or any(n.own_agent == text for n in root.below())
 
 
 _NAME = 64  # letters of a step's, at the most

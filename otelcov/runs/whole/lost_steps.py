@@ -64,9 +64,10 @@ def broke_unseen(run: Evidence, handed: Collection[Delegation], seen: Collection
 
 @once
 def delegate_broke_unseen(run: Evidence) -> bool:
-    """Did an agent that a tool called fail, by no limit, once all tools had gone well that it had asked for last? The
-    model that it asked then failed, perhaps, and has not come."""
-    failed = [(n, why) for n in run.nodes if n.kind == AGENT and n.within(TOOL) and (why := failure(n)) is not None]
+    """Did an agent or a loop that a tool called fail, by no limit, once all tools had gone well that it had asked for
+    last? The model that it asked then failed, perhaps, and has not come."""
+    inner = (n for n in run.nodes if n.kind in (AGENT, CHAIN) and n.within(TOOL))
+    failed = [(n, why) for n in inner if (why := failure(n)) is not None]
     broke = {id(_who_broke(n)) for n, why in failed if not limits(f"{why[0]}: {why[1]}")}
     newest: dict[int, ModelCall] = {}
     for call in reversed(run.calls) if broke else ():
