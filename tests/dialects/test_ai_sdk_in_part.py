@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.dialects.test_javascript_newest import agreed
 from tests.runs.requests import agent, chat, runs, span, tool
 
 _ASK = [("call_Wq81", "ask_writer", {"task": "Write."})]
@@ -52,7 +53,7 @@ def test_a_limit_may_have_stopped_who_called_another_and_said_nothing_since():
 def test_a_limit_may_have_stopped_a_loop_in_a_tool_that_gave_no_words(name, gave, stopped):
     made = {"ai.toolCall.args": "{}", "ai.toolCall.result": '"cold"'}
     inner = {"ai.operationId": "ai.generateText"} | ({"ai.telemetry.functionId": name} if name else {})
-    (run,) = runs(
+    (run,) = agreed(
         _loop(1, "planner", took=9),
         _model(2, 1, asked=_ASK, at=1),
         _tool(3, 1, "ask_writer", "call_Wq81", at=2, took=4, attributes={"ai.toolCall.result": gave}),
@@ -67,7 +68,7 @@ def test_a_limit_may_have_stopped_a_loop_in_a_tool_that_gave_no_words(name, gave
 def test_a_model_may_have_failed_unseen_in_a_loop_that_broke_in_a_tool_once_its_own_tools_had_gone_well():
     wrong = {"status": 2, "events": [("exception", {"exception.type": "APICallError", "exception.message": "down"})]}
     made = {"ai.toolCall.args": "{}", "ai.toolCall.result": '"cold"'}
-    (run,) = runs(
+    (run,) = agreed(
         _loop(1, "planner", took=9),
         _model(2, 1, asked=_ASK, at=1),
         _tool(3, 1, "ask_writer", "call_Wq81", at=2, took=4, **wrong),

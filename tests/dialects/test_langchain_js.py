@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tests.dialects.test_javascript_newest import agreed
 from tests.runs.requests import agent, chat, runs, span, tool
 
 pytestmark = pytest.mark.full
@@ -190,7 +191,7 @@ def test_which_step_comes_next_is_no_answer():
 def test_a_step_of_a_middleware_by_whose_name_an_edge_leads_on_to_it_is_no_answer_where_it_is_lost():
     state = {"messages": [_lc("HumanMessage", content="go")]}
     given = _STEP | {"input.value": json.dumps(state)}
-    (run,) = runs(
+    (run,) = agreed(
         span(1, name="a", took=9, attributes=given | {"output.value": json.dumps(state)}),
         span(2, 1, "model_request", at=1, took=2, attributes=_STEP),
         chat(3, 2, [("c1", "look", {"x": 1})], "go", at=1, took=1),
@@ -198,3 +199,19 @@ def test_a_step_of_a_middleware_by_whose_name_an_edge_leads_on_to_it_is_no_answe
         span(5, 4, "RunnableLambda", at=5, attributes=given | {"output.value": "Limit.after_agent"}),
     )
     assert run["output"] is None
+
+
+@pytest.mark.parametrize(("left", "status"), [(200, "unknown"), (None, "error")])
+def test_what_an_mcp_server_flagged_in_a_message_that_was_cut_may_have_failed(left, status):
+    """mcp-use 1.34, of which LangChain tells that all tools went well."""
+    gave = json.dumps({"content": [{"type": "text", "text": "no"}], "isError": True}, separators=(",", ":"))
+    message = _lc("ToolMessage", status="success", content=gave, tool_call_id="c1")
+    told = {"openinference.span.kind": "TOOL", "tool.name": "look", "input.value": "{}"}
+    told["output.value"] = json.dumps({"output": message}, separators=(",", ":"))[:left]
+    (run,) = agreed(
+        agent(1, "a", took=9),
+        chat(2, 1, [("c1", "look", {})], "go", at=1),
+        span(3, 1, "look", at=3, attributes=told),
+        chat(4, 1, "Done.", "go", at=5),
+    )
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("look", status)]

@@ -288,8 +288,9 @@ def _flag_cut(call: ToolCall) -> bool:
     return any(_MESSAGE.match(n.span.result or "") is not None and cut_short(n.span.result or "") for n in call.nodes)
 
 
-_MESSAGE = late(r'\{"(?:type": ?"tool"|content": ?\[)')
-"""How messages of LangChain and results of MCP begin, which tell last whether the tool failed."""
+_MESSAGE = late(r'\{"(?:type": ?"tool"|content": ?\[|output":\{"lc":1,.{0,400}?"content":"\{\\"content\\":\[)')
+"""How messages of LangChain and results of MCP begin, also as messages of LangChain's for JavaScript, which tell last
+whether the tool failed."""
 
 
 def broken_off(call: ToolCall) -> bool:
