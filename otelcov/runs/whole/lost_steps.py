@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from itertools import takewhile
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
@@ -66,9 +66,10 @@ def broke_unseen(run: Evidence, handed: Collection[Delegation], seen: Collection
 def delegate_broke_unseen(run: Evidence) -> bool:
     """Did an agent or a loop that a tool called fail, by no limit, once all tools had gone well that it had asked for
     last? The model that it asked then failed, perhaps, and has not come."""
-    inner = (n for n in run.nodes if n.kind in (AGENT, CHAIN) and n.within(TOOL))
-    failed = [(n, why) for n in inner if (why := failure(n)) is not None]
-    broke = {id(_who_broke(n)) for n, why in failed if not limits(f"{why[0]}: {why[1]}")}
+    failed = [(n, why) for n in run.nodes if n.kind in (AGENT, CHAIN) and (why := failure(n)) is not None]
+    in_tools, innermost = _in_tools(n for n, _ in failed), dict[int, Node]()
+    inner = [n for n, why in failed if id(n) in in_tools and not limits(f"{why[0]}: {why[1]}")]
+    broke = {id(_who_broke(n, innermost)) for n in inner}
     newest: dict[int, ModelCall] = {}
     for call in reversed(run.calls) if broke else ():
         above = takewhile(lambda n: n.kind != TOOL, call.node.ancestors())
@@ -82,11 +83,31 @@ def delegate_broke_unseen(run: Evidence) -> bool:
     return any(turn in went and set(went[turn]) == {"ok"} for turn in asked)
 
 
-def _who_broke(root: Node) -> Node:
-    """The innermost step that failed as the run did."""
-    found, told = root, failure(root)
-    while told is not None and (below := next((n for n in found.children if failure(n) == told), None)) is not None:
-        found = below
+def _in_tools(nodes: Iterable[Node]) -> set[int]:
+    """Those that are below a tool, and what is between, by id."""
+    known: dict[int, bool] = {}
+    for node in nodes:
+        path, above = [node], node.parent
+        while above is not None and above.kind != TOOL and id(above) not in known:
+            path.append(above)
+            above = above.parent
+        told = above is not None and (above.kind == TOOL or known[id(above)])
+        known.update((id(n), told) for n in path)
+    return {number for number, told in known.items() if told}
+
+
+def _who_broke(root: Node, known: dict[int, Node] | None = None) -> Node:
+    """The innermost step that failed as the run did. `known`: of whom it was found already, by id."""
+    known = {} if known is None else known
+    path, told = [root], failure(root)
+    while (
+        told is not None
+        and id(path[-1]) not in known
+        and (below := next((n for n in path[-1].children if failure(n) == told), None)) is not None
+    ):
+        path.append(below)
+    found = known.get(id(path[-1]), path[-1])
+    known.update((id(n), found) for n in path)
     return found
 
 
