@@ -49,7 +49,7 @@ def _says_stopped(message: str) -> bool:
 
 _WITHHELD = late(r"\bTool output guardrail \S+ triggered tripwire")
 """What OpenAI's kit says of a tool that ran, and of whose result a guard would not hear."""
-_ABORTED = late(r"^(?:\w*Error: )*(?:This operation was aborted(?!\w| due to)|Operation aborted$)")
+_ABORTED = late(r"^(?:\w*Error: )*(?:This operation was aborted(?!\w| due to)|Operation aborted(?:\n|$))")
 """What an `AbortSignal` that somebody pulled throws, before a tool ran or as it did; one that time pulled says so. And
 what Copilot says of a tool that was under way as somebody called all off."""
 _CALLED_OFF = "CancelledError"
