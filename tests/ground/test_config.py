@@ -1,3 +1,6 @@
+import subprocess
+import sys
+
 import pytest
 
 from otelcov.ground.config import Config
@@ -222,3 +225,15 @@ def test_a_selection_shows_only_what_was_given():
 def test_a_boundary_that_is_none_is_said(tmp_path):
     with pytest.raises(ConfigError, match=r"coverage\.boundaries\.0: must be 'max_steps', .* got 'timeouts'"):
         load(environ={}, folder=write(tmp_path, '[coverage]\nboundaries = ["timeouts"]'))
+
+
+@pytest.mark.parametrize(("written", "imported"), [(None, False), ("[runs]\nsettle = '5s'", True)])
+def test_a_report_imports_what_checks_only_where_something_is_written(tmp_path, written, imported):
+    """It takes as long as all else that a command waits for."""
+    if written:
+        write(tmp_path, written)
+    told = "lambda: print(*(name in sys.modules for name in ('otelcov.coverage.observations', 'pydantic')))"
+    code = f"import atexit, sys; atexit.register({told}); from otelcov.cli import main; main()"
+    asked = [sys.executable, "-c", code, "report", "--since", "all", "--format", "json"]
+    found = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True)
+    assert found.stdout.splitlines()[-1] == f"True {imported}"

@@ -4,6 +4,7 @@ for is none, nor is one that says nothing or lets others speak. Whoever replies 
 
 from __future__ import annotations
 
+from collections.abc import Container
 from itertools import pairwise
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
@@ -13,15 +14,15 @@ from otelcov.runs.trace.tree import Node, Trace, failure
 
 def leave_out_replies(trace: Trace) -> set[int]:
     """Replies that are no work of who gives them are steps of the chat: the ids of these nodes."""
-    no_work = set[int]()
+    no_work: dict[int, Node] = {}
     for node in reversed(trace.nodes):
         if node.kind != AGENT or not _told_whole(node):
             continue
         if _runs_tools(node, no_work) or _says_nothing(node) or _lets_speak(node, no_work):
-            no_work.add(id(node))
-    for node in trace.nodes:
-        node.kind = CHAIN if id(node) in no_work else node.kind
-    return no_work
+            no_work[id(node)] = node
+    for node in no_work.values():
+        node.kind = CHAIN
+    return set(no_work)
 
 
 def _told_whole(node: Node) -> bool:
@@ -29,7 +30,7 @@ def _told_whole(node: Node) -> bool:
     return in_chats(node.span.scope) and node.span.input is not None and not node.span.dropped
 
 
-def _runs_tools(node: Node, no_work: set[int]) -> bool:
+def _runs_tools(node: Node, no_work: Container[int]) -> bool:
     below = [n for n in node.children if n.kind == TOOL or id(n) in no_work]
     return bool(below) and not any(n.kind == LLM for n in node.children)
 
@@ -42,7 +43,7 @@ def _said(node: Node) -> str | None:
     return node.span.output_messages or node.span.output
 
 
-def _lets_speak(node: Node, no_work: set[int]) -> bool:
+def _lets_speak(node: Node, no_work: Container[int]) -> bool:
     """Does a group's manager let its members speak in turn? To choose them, it has a chat of its own."""
     others = [n for n in node.children if id(n) not in no_work]
     return bool(others) and all(n.kind == AGENT and n.span.agent != node.span.agent for n in others)
