@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import entry_points
 from itertools import groupby, takewhile
 from typing import Any
 
@@ -138,6 +137,7 @@ from otelcov.dialects.tanstack import TANSTACK
 from otelcov.dialects.trpc import TRPC
 from otelcov.dialects.vercel import VERCEL, VERCEL_LOOPS
 from otelcov.dialects.voltagent import VOLTAGENT
+from otelcov.ground.plugins import plugins
 
 # The most telling first: a framework's own mark, then the conventions, then names alone.
 DIALECTS: tuple[Dialect, ...] = (
@@ -307,8 +307,7 @@ _HEADS, _FEW, _FEWER = (512, 4096), 256, 64  # a column is taken to have few val
 @cache
 def dialects() -> tuple[Dialect, ...]:
     """Built-in dialects, after those of installed third parties."""
-    found = [e.load() for e in sorted(entry_points(group="otelcov.dialects"), key=lambda e: e.name)]
-    return (*found, *DIALECTS)
+    return (*(point.load() for point in plugins("otelcov.dialects")), *DIALECTS)
 
 
 @cache

@@ -17,12 +17,12 @@ import inspect
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
 
 from otelcov.ground.errors import ConfigError, did_you_mean
+from otelcov.ground.plugins import plugins
 from otelcov.judge.metrics import BUILT_IN, NO_FAILURE, SEVERITIES, Metric
 
 ENTRY_POINTS = "otelcov.metrics"
@@ -59,7 +59,7 @@ def metric(
 def table(sources: Iterable[str], folder: Path | None = None) -> dict[str, Metric]:
     """The built-in metrics, those of installed packages, and those that the config names."""
     found = dict(BUILT_IN)
-    for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda p: p.name):
+    for point in plugins(ENTRY_POINTS):
         _add(found, _metrics(point.load(), f"entry point {point.name}"), f"entry point {point.name}")
     for source in sources:
         _add(found, _from(source, folder or Path()), source)

@@ -6,7 +6,7 @@ the entry point group `otelcov.reports`: a function `render(report) -> str`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
@@ -46,9 +46,9 @@ class Report:
 
 
 def formats() -> list[str]:
-    from importlib.metadata import entry_points
+    from otelcov.ground.plugins import plugins
 
-    return [*BUILT_IN, *sorted(p.name for p in entry_points(group="otelcov.reports") if p.name not in BUILT_IN)]
+    return [*BUILT_IN, *(p.name for p in plugins("otelcov.reports") if p.name not in BUILT_IN)]
 
 
 def render(report: Report, format: str, **options: Any) -> str:
@@ -61,12 +61,12 @@ def renderer(format: str) -> Callable[..., str]:
     if format in BUILT_IN:
         found: Callable[..., str] = import_module(BUILT_IN[format]).render
         return found
-    from importlib.metadata import entry_points  # looks into every package that is installed
+    from otelcov.ground.plugins import plugins  # looks into every package that is installed
 
-    points: Iterable[Any] = entry_points(group="otelcov.reports", name=format)
-    for point in points:
-        loaded: Callable[..., str] = point.load()
-        return loaded
+    for point in plugins("otelcov.reports"):
+        if point.name == format:
+            loaded: Callable[..., str] = point.load()
+            return loaded
     known = formats()
     raise UsageError(
         f'There is no report format "{format}": known are {", ".join(known)}.{did_you_mean(format, known)}'

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+from collections.abc import Iterator
 from functools import lru_cache
-from importlib.metadata import entry_points
 from pathlib import Path
 
 from otelcov.ground.config import Config
+from otelcov.ground.plugins import plugins
 from otelcov.store import remote
 
 _ROOT = Path(__file__).parent.parent
@@ -56,9 +58,19 @@ def _readers() -> str:
     seen = hashlib.sha256()
     for name in _READERS:
         path = _ROOT / name
-        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
-            seen.update(file.relative_to(_ROOT).as_posix().encode() + b"\0" + file.read_bytes())
-    for point in sorted(entry_points(group="otelcov.dialects"), key=lambda p: p.name):
+        for file in _sources(str(path)) if path.is_dir() else [str(path)]:
+            with open(file, "rb", buffering=0) as source:  # noqa: PTH123  there are hundreds, and a report waits for it
+                seen.update(file.removeprefix(str(_ROOT)).encode() + b"\0" + source.read())
+    for point in plugins("otelcov.dialects"):
         version = point.dist.version if point.dist else ""
         seen.update(f"{point.name}={point.value} {version}".encode())
     return seen.hexdigest()
+
+
+def _sources(folder: str) -> Iterator[str]:
+    with os.scandir(folder) as found:
+        for entry in sorted(found, key=lambda entry: entry.name):
+            if entry.is_dir():
+                yield from _sources(entry.path)
+            elif entry.name.endswith(".py"):
+                yield entry.path

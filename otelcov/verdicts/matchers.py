@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import cache
-from importlib.metadata import entry_points
 from typing import Any
 
 from otelcov.ground.errors import UsageError, did_you_mean
+from otelcov.ground.plugins import plugins
 
 Matcher = Callable[[Any, Any], str | None]
 
@@ -68,7 +68,7 @@ MATCHERS: dict[str, Matcher] = {
 @cache
 def matchers() -> dict[str, Matcher]:
     """The built-in ones and those of installed packages."""
-    return {point.name: point.load() for point in entry_points(group="otelcov.matchers")} | MATCHERS
+    return {point.name: point.load() for point in plugins("otelcov.matchers")} | MATCHERS
 
 
 def match(value: Any, matcher: dict[str, Any]) -> str | None:
