@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from otelcov.ground import locks
-from otelcov.ground.processes import ONE_THREAD, cores
+from otelcov.ground.processes import MEMORY, ONE_THREAD, cores
 from otelcov.sums import glance
 
 if TYPE_CHECKING:
@@ -17,7 +17,14 @@ if TYPE_CHECKING:
 
 STORE = "./.otelcov"
 _MUCH = 2_000_000  # bytes of segments, some 15,000 spans: less is counted here about as soon
-_NEEDS = ("otelcov.store.pieces", "collector.wire:prepare", "otelcov.store.layout", "otelcov.sums.live")
+_NEEDS = (  # in steps, between which it looks whether it is called: what decodes first
+    "otelcov.store.pieces",
+    "collector.wire:prepare",
+    "otelcov.store.layout",
+    "otelcov.dialects.registry",
+    "otelcov.runs",
+    "otelcov.sums.live",
+)
 
 _begun: list[tuple[str, Second]] = []  # for which store
 
@@ -31,6 +38,8 @@ def begin(arguments: Sequence[str]) -> None:
             store = value if equals else next(iter(arguments[at + 1 :]), store)
     if (second := _second(store)) is not None:
         _begun.append((store, second))
+        for name, value in MEMORY.items():  # Polars is not imported yet, and has one large table to make
+            os.environ.setdefault(name, value)
 
 
 @contextmanager
