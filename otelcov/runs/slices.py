@@ -25,7 +25,7 @@ from otelcov.store.partitions import HOUR_NS
 
 T = TypeVar("T")
 
-PART = 50_000  # spans, so that a worker stays below half a gigabyte
+PART = 60_000  # spans, so that a worker stays below six hundred megabytes
 _LIGHT_ROWS = 250_000  # of a task of the survey
 
 _JOINING = ("trace_id", "name", "scope", "start_time_unix_nano", "end_time_unix_nano", "links")
