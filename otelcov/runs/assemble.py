@@ -38,6 +38,7 @@ from otelcov.runs.tools.executions import own_up, tool_spans
 from otelcov.runs.tools.handed_in import ways_to_answer
 from otelcov.runs.tools.later import Later
 from otelcov.runs.tools.stopped import may_have_gone_on, with_left
+from otelcov.runs.trace.above import all_above
 from otelcov.runs.trace.tree import Node
 from otelcov.runs.whole.answer_text import output_text
 from otelcov.runs.whole.asked_text import called_by_what_is_lost, input_text, made_blank, of_a_manager
@@ -451,7 +452,7 @@ def _numbered(calls: list[ModelCall], overwritten: list[ModelCall]) -> int:
     """The calls whose number is known: how many came before those that a span of several stands for. What is written
     over a span that holds calls came after these."""
     several = [c.start for c in calls if c.several or c.loops or c.overwrites]
-    held = {id(n) for c in calls for n in c.node.ancestors()} if overwritten else set()
+    held = all_above(c.node for c in calls) if overwritten else set()
     several += [c.node.end if id(c.node) in held else c.start for c in overwritten]
     shared = min(several, default=0)
     return sum(c.start <= shared for c in calls) if several else len(calls)

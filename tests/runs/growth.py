@@ -36,4 +36,5 @@ def lines(work: Callable[[], object]) -> int:
 
 def growth(spans: Callable[[int], Iterable[dict[str, Any]]], few: int = 60) -> float:
     """How many times as much work four times as much of a run is: 4, or a little less where some is done once."""
-    return lines(lambda: runs(*spans(4 * few))) / lines(lambda: runs(*spans(few)))
+    once = lines(lambda: runs(*spans(few)))
+    return lines(lambda: runs(*spans(4 * few))) / once

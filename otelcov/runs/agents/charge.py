@@ -119,7 +119,7 @@ def went_on(step: Node, last: ModelCall | None) -> bool:
 
 def _beside(step: Node, other: Node) -> bool:
     """Do these lie in the same frame that has not come, each in a span of its own?"""
-    top = (other.ancestors() or [other])[-1]
+    top = other.top()
     return top is not step and top.orphan and top.span.parent_span_id == step.span.parent_span_id
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from otelcov.dialects.base import AGENT, CHAIN, HANDOFF, LLM, TOOL
 from otelcov.ground.patterns import late
 from otelcov.ground.schemas import LATEST_NS
+from otelcov.runs.agents.below import agent_below
 from otelcov.runs.agents.delegation import (
     ANY_AGENT,
     BY_ARGUMENT,
@@ -109,25 +110,13 @@ def _work_seen(call: ToolCall, scene: Scene) -> Found | None:
     """Another agent at work inside the call's span, or beside it in its time; or its attributes name the agent."""
     if not call.nodes:
         return None
-    node = _agent_below(call.nodes[0], call.agent, scene) or _agent_beside(call, scene)
+    node = agent_below(call.nodes[0], call.agent, scene) or _agent_beside(call, scene)
     told = span_fact(call.nodes, "to_agent")
     if told and not placeholder(str(told)):
         form = "tool" if node is not None or transfers(call.name) is None else "handoff"
         works = node.own_agent if node is not None and bare(str(told)) not in scene.known else None
         return Found(works or scene.known.get(bare(str(told)), str(told)), form, node)
     return None if node is None else Found(node.own_agent or node.agent, "tool", node)
-
-
-def _agent_below(node: Node, caller: str | None, scene: Scene) -> Node | None:
-    """The first other agent, and no name around its run, whose work lies inside a tool's span."""
-    queue = list(node.children)
-    for n in queue:
-        if n.own_agent is not None and n.own_agent != caller and n.own_agent not in scene.around:
-            return n
-        if n.kind in (LLM, TOOL) and n.agent is not None and caller is not None and n.agent != caller:
-            return n
-        queue.extend(n.children)
-    return None
 
 
 def _agent_beside(call: ToolCall, scene: Scene) -> Node | None:

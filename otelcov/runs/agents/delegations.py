@@ -10,6 +10,7 @@ same message to all at once, delegate nothing, nor does what asks no model where
 
 from __future__ import annotations
 
+from collections import defaultdict
 from itertools import pairwise
 
 from otelcov.dialects.base import AGENT, CHAIN, HANDOFF, LLM, TOOL
@@ -17,11 +18,13 @@ from otelcov.runs.agents.delegating_calls import by_call, given
 from otelcov.runs.agents.delegation import TO_ALL, Delegation, agent_failed, bare, bears_name_of, target_like
 from otelcov.runs.agents.delegation_status import failed, says_error, undone
 from otelcov.runs.agents.scene import Scene
+from otelcov.runs.agents.unrecorded import give_to_the_unrecorded
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.boundaries import asks, final
 from otelcov.runs.rules.habits import decides_by_models, keeps_who_worked, stops_alike
 from otelcov.runs.rules.handovers import transfers
 from otelcov.runs.tools.call import ToolCall
+from otelcov.runs.trace.above import nearest
 from otelcov.runs.trace.tree import Node, placeholder, same_name, spelling
 
 
@@ -31,7 +34,10 @@ def delegations(nodes: list[Node], calls: list[ToolCall], model_calls: list[Mode
     steps = {n.agent for n in nodes if n.kind in (LLM, TOOL)}
     workflows = {n.own_agent for n in nodes if n.own_agent and n.own_agent not in steps and _is_workflow(n)}
     spans = [n for n in nodes if n.own_agent is not None]
-    around = {a for a in agents - steps if _frames_each_run([n for n in spans if n.own_agent == a])}
+    by_name = defaultdict[str | None, list[Node]](list)
+    for n in spans:
+        by_name[n.own_agent].append(n)
+    around = {a for a in agents - steps if _frames_each_run(by_name[a])}
     workflows |= around
     known = {bare(a): a for a in sorted(agents - workflows)}
     used: set[int] = set()
@@ -43,12 +49,12 @@ def delegations(nodes: list[Node], calls: list[ToolCall], model_calls: list[Mode
     out += _handoffs(nodes, calls, out, known, used)
     out = _without_passed_over(out)
     frames = _namesakes(nodes) | {id(n) for n in nodes if n.own_agent in workflows}
-    out += [d for d in _nested(nodes, calls, out, frames, steps, used) if not _came_back(d, model_calls)]
+    out += [d for d in _nested(nodes, calls, out, frames, steps, used) if not _came_back(d, scene)]
     for d in out:
-        if d.form == "nested" and _by_a_tool_unseen(d, model_calls):
+        if d.form == "nested" and _by_a_tool_unseen(d, scene):
             d.form = "unknown"
     out.sort(key=lambda d: (d.start, d.source or "", d.target or ""))
-    _unrecorded(out, calls, model_calls)
+    give_to_the_unrecorded(out, calls, model_calls)
     return [d for d in out if d.target != d.source or d.target is None]
 
 
@@ -242,10 +248,13 @@ def _nested(
     out = []
     here = {n.agent for n in nodes}
     fans: dict[int, list[Node]] = {}
+    worker = nearest(lambda n: n.own_agent is not None and id(n) not in workflows)
+    tool_above = nearest(lambda n: n.kind == TOOL)
+    delegating = {id(n): c for c in reversed(calls) if c.delegates_to for n in c.nodes}
     for node in nodes:
         if node.own_agent is None or id(node) in used:
             continue
-        above = next((a for a in node.ancestors() if a.own_agent is not None and id(a) not in workflows), None)
+        above = worker(node)
         source = above.own_agent if above is not None else None
         if above is None and node.span.kind == AGENT and _came_from(node, here):
             source = node.span.from_agent
@@ -259,12 +268,9 @@ def _nested(
             told[None, node.own_agent] -= 1
             next(d for d in found if (d.source, d.target) == (None, node.own_agent)).source = source
             continue
-        through_tool = next((a for a in node.ancestors() if a.kind == TOOL), None)
-        through = (
-            next((c for c in calls if through_tool in c.nodes and c.delegates_to), None)
-            if through_tool is not None and above is not None and any(a is above for a in through_tool.ancestors())
-            else None
-        )
+        tool = tool_above(node)
+        by_tool = tool is not None and above is not None and worker(tool) is above
+        through = delegating.get(id(tool)) if by_tool else None
         if through is None and above is not None:
             sent = _to_all(node, found)
             if sent is not None and sent.target is None:
@@ -278,13 +284,13 @@ def _nested(
                 continue
             fans.setdefault(id(above), []).append(node)
         remote = above is not None and above.span.service != node.span.service
-        tool = through.name if through is not None else None
+        name = through.name if through is not None else None
         if node.kind == AGENT and node.span.call_id:
-            tool = tool or node.span.tool  # told of by the agent's own span (Weave, without content)
-        form = "remote" if remote else "tool" if through or tool else "nested" if above is not None else "handoff"
+            name = name or node.span.tool  # told of by the agent's own span (Weave, without content)
+        form = "remote" if remote else "tool" if through or name else "nested" if above is not None else "handoff"
         well = "unknown" if form != "handoff" and undone(node) else "ok"
         well = "error" if form != "handoff" and agent_failed(node) else well
-        out.append(Delegation(source, node.own_agent, form, tool, well, node.start, None, node))
+        out.append(Delegation(source, node.own_agent, form, name, well, node.start, None, node))
     broadcast = {id(n) for group in fans.values() if _overlap(group) for n in group}
     return [d for d in out if id(d.node) not in broadcast]
 
@@ -323,47 +329,23 @@ def _to_all(agent: Node, found: list[Delegation]) -> Delegation | None:
     return None
 
 
-def _came_back(d: Delegation, model_calls: list[ModelCall]) -> bool:
+def _came_back(d: Delegation, scene: Scene) -> bool:
     """Did work come back from an agent that was done? Only the order tells of this one, and the agent's model asked for
     nothing at last, where it is told when one does."""
     if d.form != "handoff" or d.call is not None or d.node is None:
         return False
-    before = [c for c in model_calls if c.agent == d.source and c.start < d.start]
-    if not before or before[-1].requests or before[-1].google or asks(before[-1].finish):
+    last = scene.newest(d.source, d.start)
+    if last is None or last.requests or last.google or asks(last.finish):
         return False
-    return final(before[-1].finish) or any(asks(c.finish) for c in model_calls)
+    return final(last.finish) or any(asks(c.finish) for c in scene.model_calls)
 
 
-def _by_a_tool_unseen(d: Delegation, model_calls: list[ModelCall]) -> bool:
+def _by_a_tool_unseen(d: Delegation, scene: Scene) -> bool:
     """May the agent's model have asked for this by a tool, in an answer of which no word is told?"""
-    before = [c for c in model_calls if c.agent == d.source and c.start < d.start]
-    asker = before[-1] if before else None
+    asker = scene.newest(d.source, d.start)
     return asker is not None and asker.outputs is None and asker.error is None and not final(asker.finish)
 
 
 def _overlap(group: list[Node]) -> bool:
     ordered = sorted(group, key=lambda n: n.start)
     return any(b.start < a.end for a, b in pairwise(ordered))
-
-
-def _where(call: ToolCall) -> Node | None:
-    """The span that ran a call, else the one that asked for it."""
-    return call.nodes[0] if call.nodes else call.asked_by.node if call.asked_by is not None else None
-
-
-def _unrecorded(found: list[Delegation], calls: list[ToolCall], model_calls: list[ModelCall]) -> None:
-    """What lies below a delegating tool is the work of the agent it names, also where that has no span of its own; and
-    where no name is told, of whom nobody knows."""
-    for d in found:
-        if d.call is None or not d.call.nodes or d.node is not None:
-            continue
-        below = {id(n) for n in d.call.nodes[0].below()}
-        inside = [c for c in calls if c.agent in (d.source, None) and id(_where(c)) in below]
-        for call in inside:
-            call.agent = d.target
-        for model_call in model_calls:
-            if model_call.agent in (d.source, None) and id(model_call.node) in below:
-                model_call.agent = d.target
-        for other in found:
-            if other.call in inside:
-                other.source = d.target

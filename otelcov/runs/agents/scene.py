@@ -26,6 +26,8 @@ class Scene:
     loose: bool  # model calls stand in traces of their own
     last: dict[str | None, int]  # agent -> when it asked a model for the last time
     around: set[str]  # names that stand around each run, and are no agent's
+    others_below: dict[tuple[int, str | None], Node | None] = field(default_factory=dict)  # than a caller's, as found
+    kinds_below: dict[int, frozenset[str | None]] = field(default_factory=dict)  # of what has no agent's name
     _starts: list[tuple[int, int]] = field(init=False)  # of the agents' spans, by time, with their places
     _work: dict[str | None, list[ModelCall]] = field(init=False)  # agent -> its model calls, by time
 
@@ -45,6 +47,12 @@ class Scene:
         work = self._work.get(agent, [])
         end = None if before is None else bisect_left(work, before, key=_start)
         return work[bisect_left(work, since, key=_start) : end]
+
+    def newest(self, agent: str | None, before: int) -> ModelCall | None:
+        """The last model call of an agent that begins before this time."""
+        work = self._work.get(agent, [])
+        place = bisect_left(work, before, key=_start)
+        return work[place - 1] if place else None
 
     def others(self, agent: str | None, since: int, before: int | None = None) -> Iterator[ModelCall]:
         """The first model calls of each other agent that begin between these times; of many agents, none."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 from otelcov.dialects.base import AGENT, LLM, TOOL
+from otelcov.runs.agents.below import kinds_below, nameless_below
 from otelcov.runs.agents.delegation import ANY_AGENT, bare
 from otelcov.runs.agents.scene import Found, Scene
 from otelcov.runs.content.chat import Message
@@ -50,18 +51,16 @@ def nameless(call: ToolCall, scene: Scene) -> Found | None:
         return None
     named = transfers(call.name) or asks(call.name)
     says_so = named is not None or spelling(call.name or "") in ANY_AGENT
-    if _loop_below(call, says_so, scene.model_calls):
+    if _loop_below(call, says_so, scene):
         to = named.group("to") if named is not None else None
         return Found(scene.known.get(bare(to), to) if to is not None else None, "tool")
     return None
 
 
-def _loop_below(call: ToolCall, says_so: bool, calls: list[ModelCall]) -> bool:
-    layers = {id(n) for n in call.nodes}
-    within = [n for n in call.nodes[0].below() if n.own_agent is None and id(n) not in layers]
-    kinds = {n.kind for n in within}
-    if LLM not in kinds and says_so and not any(map(asked_no_model, within)):
-        says_so = gave_answer_unseen(within, calls)
+def _loop_below(call: ToolCall, says_so: bool, scene: Scene) -> bool:
+    kinds = kinds_below(call, scene)
+    if LLM not in kinds and says_so and not any(map(asked_no_model, within := nameless_below(call))):
+        says_so = gave_answer_unseen(within, scene.model_calls)
     return (LLM in kinds or says_so) and (TOOL in kinds or AGENT in kinds or says_so)
 
 

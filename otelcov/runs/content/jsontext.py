@@ -97,9 +97,14 @@ SHALLOW = 2 * _DEEPEST - 1
 """Characters of JSON that cannot be nested so deep."""
 
 
+def may_be_deep(text: str) -> bool:
+    """May what this is read into be nested so deep?"""
+    return len(text) > SHALLOW and text.count("[") + text.count("{") >= _DEEPEST
+
+
 def too_deep(value: Value, text: Value = None) -> bool:
     """Is this nested beyond what programs read? `text`: what it was read from, if that was one."""
-    if isinstance(text, str) and (len(text) <= SHALLOW or text.count("[") + text.count("{") < _DEEPEST):
+    if isinstance(text, str) and not may_be_deep(text):
         return False
     level = [value]
     for _ in range(_DEEPEST):

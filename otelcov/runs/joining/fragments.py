@@ -23,6 +23,7 @@ from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.llm.models import OVERWRITTEN, model_calls
 from otelcov.runs.rules.habits import asks_a_model, lays_in_sessions, of_langfuse, runs_tools, tells_resumed_anew
 from otelcov.runs.tools.executions import server_alone
+from otelcov.runs.trace.above import nearest
 from otelcov.runs.trace.tree import Node, Trace, by_time, failure
 
 
@@ -144,7 +145,7 @@ def _wrapped(root: Node, nodes: list[Node]) -> Node | None:
         return None
     if not all(n.kind == LLM or _unexplained(n) for n in nodes):
         return None
-    above = model.ancestors()
+    above = list(model.ancestors())
     gateway = any(_gateway(n) for n in above)
     if any(n.span.span_kind in _REQUESTS and not _gateway(n) for n in above):
         return None
@@ -188,8 +189,9 @@ def _attempts(nodes: list[Node]) -> None:
     if len(models) < 2:
         return
     asked: dict[int, list[Node]] = {}
+    door_of = nearest(lambda n: n.kind == LLM or (_unexplained(n) and _gateway(n)))
     for n in models:
-        door = next((a for a in n.ancestors() if a.kind == LLM or (_unexplained(a) and _gateway(a))), None)
+        door = door_of(n)
         if door is not None and door.kind != LLM:
             asked.setdefault(id(door), []).append(n)
     for tried in asked.values():
@@ -264,7 +266,7 @@ def _in_sessions(trace: Trace) -> list[Node]:
 
 def _called_apart(session: Node, idle: bool) -> list[Node]:
     if lays_in_sessions(session.span.scope, session.span.name):
-        above = session.ancestors()
+        above = list(session.ancestors())
         if session.orphan or any(n.orphan for n in above):
             return []
         until = above[-1].end if above else 0

@@ -21,7 +21,8 @@ from otelcov.runs.llm.twins import beside, echoes
 from otelcov.runs.rules.answers import calls_functions, guesses_tokens, running_sums, tells_totals
 from otelcov.runs.rules.boundaries import asks, broke, letters, limits
 from otelcov.runs.rules.habits import holds_others, leaves_open, of_adk
-from otelcov.runs.trace.tree import Node, failure, same_step, some_above
+from otelcov.runs.trace.above import some_above
+from otelcov.runs.trace.tree import Node, failure, same_step
 
 __all__ = ["OVERWRITTEN", "model_calls"]
 
@@ -293,7 +294,7 @@ def _aggregates(calls: list[ModelCall], nodes: list[Node]) -> None:
     lost = [n for n in nodes if n.orphan and n.kind != OTHER] if by_owner else []
     for owned in by_owner.values():
         (call, *more), told = owned, owned[0].context.span
-        top = call.node.ancestors()[-1]
+        top = call.node.top()
         if any(n is not top for n in lost[:2]):
             continue
         if more or call.error is not None or any(n.kind == TOOL for n in owned[0].context.below()):

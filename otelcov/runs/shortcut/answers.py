@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import msgspec
 import polars as pl
 
-from otelcov.runs.content.jsontext import SHALLOW, UNREADABLE, Value, too_deep
+from otelcov.runs.content.jsontext import UNREADABLE, Value, may_be_deep, too_deep
 from otelcov.runs.content.semconv import semconv
 from otelcov.runs.content.wrapped import NO_JSON, arguments_of
 from otelcov.runs.llm.model_call import finish_reason
@@ -64,12 +64,12 @@ def read(outputs: list[str | None], finishes: list[str | None], contentless: lis
             (found,) = semconv(raw)
         except UNREADABLE:
             continue
-        text, regular, before, long = None, found.role == "assistant", len(ids), len(raw) > SHALLOW
+        text, regular, before, deep = None, found.role == "assistant", len(ids), may_be_deep(raw)
         for part in found.parts:
             kind = part.type
             if kind == "tool_call" and part.name:
                 told = part.arguments
-                if type(told) is not dict or not _WRAPPING.isdisjoint(told) or (long and too_deep(told, raw)):
+                if type(told) is not dict or not _WRAPPING.isdisjoint(told) or (deep and too_deep(told)):
                     regular = regular and told != ""  # its own span may tell more
                     told, rest = arguments_of(told)
                     regular = regular and rest is None

@@ -11,6 +11,7 @@ from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.answers import ends_stream
 from otelcov.runs.rules.boundaries import asks, final
 from otelcov.runs.tools.call import ToolCall
+from otelcov.runs.trace.above import Above
 from otelcov.runs.trace.tree import Node
 
 JITTER_NS = 1_000_000  # clocks of one process may differ that much between its threads
@@ -20,7 +21,7 @@ def infer_turn(call: ToolCall, models: Askers) -> None:
     """A span whose request is not on the wire: asked by the newest call of its agent before it, if that call's answer
     cannot be seen. An answer that can be seen and does not ask means that the framework ran the tool on its own."""
     node = next((n for n in call.nodes if models.works_beside(n)), call.nodes[0])
-    above = {id(a) for a in node.ancestors()}
+    above = models.above(node)
     streamed = next((mc for a in above if (mc := models.streams.get(a)) is not None), None)
     if streamed is not None:
         call.position = call.turn = streamed.turn
@@ -52,6 +53,9 @@ def owner(node: Node) -> Node | None:
     return next((a for a in node.ancestors() if a.own_agent is not None or a.kind in (AGENT, TOOL)), None)
 
 
+Ids = tuple[int, ...]
+
+
 def _may_be_one(some: Node | None, other: Node | None) -> bool:
     return some is None or other is None or some is other
 
@@ -71,6 +75,8 @@ class Askers:
         self._silent_within: dict[int, _Line] = {}
         ended = (mc for mc in model_calls if ends_stream(mc.node.span.scope) and mc.node.parent is not None)
         self.streams = {id(mc.node.parent): mc for mc in ended}  # by what frames each
+        known = {*self.streams, *(id(mc.node) for mc in model_calls)}
+        self.above = Above[Ids](lambda n, some: (id(n), *some) if id(n) in known else some, ())  # those around a span
 
     def holding(self, node: Node) -> ModelCall | None:
         """The call in whose own span a tool ran, if that is of one."""
@@ -83,7 +89,7 @@ class Askers:
 
     def before(self, node: Node) -> ModelCall | None:
         """The newest of the same agent's before this began."""
-        return self.newest(node.start, {id(a) for a in node.ancestors()}, node.agent, owner(node))
+        return self.newest(node.start, self.above(node), node.agent, owner(node))
 
     def newest(
         self,

@@ -13,6 +13,7 @@ from otelcov.dialects.genai import BEFORE
 from otelcov.ground.patterns import late
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.tools.executions import kit, span_name
+from otelcov.runs.trace.above import Above
 from otelcov.runs.trace.tree import Node, failure, spelling
 
 
@@ -35,18 +36,18 @@ def name_tools(nodes: list[Node], calls: list[ModelCall]) -> None:
     if not found:
         return
     within: dict[int, list[ModelCall]] = {}
+    asks, runs = _holder(AGENT, TOOL), _holder(AGENT, LLM, TOOL)
     for call in sorted(calls, key=_when):
-        for holder in {id(n) for n in (*call.layers, _holder(call.node, (AGENT, TOOL)))}:
+        for holder in {id(n) for n in (*call.layers, asks(call.node) or call.node)}:
             within.setdefault(holder, []).append(call)
     ran: dict[tuple[int, str], tuple[ModelCall, list[Node]]] = {}
     for node, name in found:
-        some = within.get(id(_holder(node, (AGENT, LLM, TOOL))), [])
+        some = within.get(id(runs(node) or node), [])
         before = bisect_right(some, (node.start, node.start), key=_when)  # at once with it, only what was over
         if before:
             ran.setdefault((id(some[before - 1]), name), (some[before - 1], []))[1].append(node)
     for (_, name), (call, some_ran) in ran.items():
-        named = {id(n) for n in some_ran}
-        outer = [n for n in some_ran if not any(id(a) in named for a in n.ancestors())]
+        outer = _outermost(some_ran) if len(some_ran) > 1 else some_ran
         if len(outer) <= sum(spelling(r.name or "") == name for r in call.asked):
             for node in outer:
                 gave = node.span.output if node.span.result is None else node.span.result
@@ -55,6 +56,13 @@ def name_tools(nodes: list[Node], calls: list[ModelCall]) -> None:
                 node.span = node.span._replace(tool=asked[name], result=gave, tool_error=went)
                 if failure(node) is not None and _librarys(node, name, kits):
                     node.inherited, node.span = True, node.span._replace(tool_error="unknown")
+
+
+def _outermost(nodes: list[Node]) -> list[Node]:
+    """Those of them that are in no other."""
+    known = {id(n) for n in nodes}
+    held = Above(lambda above, within: within or id(above) in known, False)
+    return [n for n in nodes if not held(n)]
 
 
 def _when(call: ModelCall) -> tuple[int, int]:
@@ -129,10 +137,9 @@ def _remote(node: Node) -> bool:
 _INTERNAL = 1  # OTLP's kind of a span
 
 
-def _holder(node: Node, kinds: tuple[str, ...]) -> Node:
-    """The innermost span of these kinds that this one is in, or the outermost of all."""
-    above = node.ancestors()
-    return next((n for n in above if n.kind in kinds), above[-1] if above else node)
+def _holder(*kinds: str) -> Above[Node | None]:
+    """The innermost span of these kinds that one is in, or the outermost of all."""
+    return Above(lambda above, found: above if found is None or above.kind in kinds else found, None)
 
 
 @lru_cache(maxsize=4096)

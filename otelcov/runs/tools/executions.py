@@ -91,8 +91,7 @@ def _with_inner(found: list[list[Node]]) -> list[list[Node]]:
 
 def _adrift(node: Node) -> bool:
     """Has this lost its parent, or what only frames it?"""
-    above = node.ancestors()
-    return ([node, *above][-1]).orphan and all(n.kind in (None, CHAIN) for n in above)
+    return all(n.kind in (None, CHAIN) for n in node.ancestors()) and node.top().orphan
 
 
 def _may_hold(outer: list[Node], inner: list[Node]) -> bool:
@@ -231,7 +230,7 @@ def _serve(group: list[Node], near: list[list[Node]], taken: set[int]) -> None:
         caller = other[0]
         if id(other) in taken or node.end > caller.end or not _serves(node, caller):
             continue
-        beside = caller.parent is node.parent or node.parent in caller.ancestors()
+        beside = caller.parent is node.parent or any(n is node.parent for n in caller.ancestors())
         free = not _is_served(other) and (server_alone(node) or not any(of_mcp(n.span.scope) for n in other))
         if beside or (_cut_off(node, caller) and caller.span.trace_id == node.span.trace_id and free):
             taken.add(id(other))
@@ -247,7 +246,7 @@ def _protocol_alone(group: list[Node]) -> bool:
 
 def _cut_off(node: Node, caller: Node) -> bool:
     """Is what is known of a server's span begun in a step that has not come, and the caller no part of that?"""
-    top = [node, *node.ancestors()][-1]
+    top = node.top()
     return top.orphan and all(n is not top for n in (caller, *caller.ancestors()))
 
 
@@ -295,7 +294,7 @@ def _open_programs(nodes: list[Node]) -> None:
     for node in holders[-_PROGRAMS:]:
         if node.span.call_id or node.orphan:
             continue
-        below, above = node.below(), node.ancestors()
+        below, above = node.below(), list(node.ancestors())
         kinds = {n.kind for n in below if n.span.tool is None or not same_name(n.span.tool, node.span.tool)}
         if kinds >= {LLM, TOOL} and not any(n.own_agent or n.orphan for n in (*above, *below)):
             node.kind = CHAIN

@@ -68,7 +68,7 @@ def _unserved(call: ToolCall) -> bool:
     """Did a tool of a server in the program's own process, which lists its tools by a span, fail without one?"""
     if len(call.nodes) > 1 or not (call.name or "").startswith("mcp__"):
         return False
-    top = (call.nodes[0].ancestors() or call.nodes)[-1]
+    top = call.nodes[0].top()
     return any(lists_tools(n.span.scope, n.span.name) for n in top.below())
 
 

@@ -9,8 +9,11 @@ from otelcov.runs.llm.model_call import ModelCall
 def under_way(asker: ModelCall) -> bool:
     """Would who runs what this asks for be in what has not come? No span that holds it frames the work of an agent: an
     agent's or a tool's, or one in which more was done."""
-    above = asker.layers[-1].ancestors()
-    if not (above or asker.layers)[-1].orphan or any(n.kind in (TOOL, AGENT) for n in above):
+    outer = asker.layers[-1]
+    if any(n.kind in (TOOL, AGENT) for n in outer.ancestors()):
         return False
+    top = outer.top()
+    if not top.orphan or top is outer:
+        return top.orphan
     within = {id(n) for own in asker.layers for n in (own, *own.below())}
-    return not any(n.kind in (AGENT, LLM, TOOL) and id(n) not in within for top in above[-1:] for n in top.below())
+    return not any(n.kind in (AGENT, LLM, TOOL) and id(n) not in within for n in top.below())

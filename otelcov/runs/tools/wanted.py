@@ -11,9 +11,10 @@ from itertools import islice, pairwise
 from otelcov.runs.content.jsontext import Value, to_json
 from otelcov.runs.content.wrapped import arguments_of
 from otelcov.runs.tools.alike import brings, is_given
-from otelcov.runs.tools.askers import JITTER_NS, ends_before
+from otelcov.runs.tools.askers import JITTER_NS, Ids, ends_before
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.executions import served_as, span_call_id, span_fact, span_name
+from otelcov.runs.trace.above import Above
 from otelcov.runs.trace.tree import Node, failure, spelling
 
 
@@ -21,7 +22,10 @@ class Wanted:
     """Requests that no span has been found for yet, by name, in the order of their turns."""
 
     def __init__(self, calls: list[ToolCall], thinking: Collection[str | None]) -> None:
-        self._thinking = thinking  # who asks models
+        self._thinking = {agent for agent in thinking if agent is not None}  # who asks models
+        self._for_one = Above(lambda n, works: works or n.own_agent in self._thinking, False)
+        askers = {id(c.asked_by.node) for c in calls if c.asked_by is not None}
+        self._above = Above[Ids](lambda n, some: (id(n), *some) if id(n) in askers else some, ())
         self._by_name: dict[str, _Free] = {}
         self._whole: dict[str, str] = {}  # names by what they are without the group that a model knows a tool by
         self._calls = calls
@@ -44,7 +48,7 @@ class Wanted:
             return None
         if agent is not None and not some.has(agent):
             return None
-        above = {id(a) for a in nodes[0].ancestors()}
+        above = self._above(nodes[0])
 
         def fits(c: ToolCall, start: int) -> bool:
             asker = c.asked_by
@@ -75,8 +79,7 @@ class Wanted:
     def _whose(self, node: Node) -> str | None:
         """Whose request a tool ran; None for anybody's: who asks no model, and works for nobody who does, runs tools
         for others (a user that AG2 plays)."""
-        agents = (node.agent, *(a.own_agent for a in node.ancestors()))
-        return node.agent if any(agent in self._thinking for agent in agents if agent is not None) else None
+        return node.agent if node.agent in self._thinking or self._for_one(node) else None
 
     def _given(self, nodes: list[Node]) -> str:
         """The only tool that was asked for with the arguments of a span that names none."""

@@ -6,7 +6,8 @@ from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.ground.patterns import late
 from otelcov.runs.rules.boundaries import asks, final, finish
 from otelcov.runs.rules.habits import fails_incomplete
-from otelcov.runs.trace.tree import Node, Trace, exceptions, some_above
+from otelcov.runs.trace.above import some_above
+from otelcov.runs.trace.tree import Node, Trace, exceptions
 
 
 def inherit_errors(trace: Trace) -> None:

@@ -109,12 +109,19 @@ class Node:
         place = self.span.definitions
         return None if place is None else self.side.definitions[place]
 
-    def ancestors(self) -> list[Node]:
-        out, node = [], self.parent
+    def ancestors(self) -> Iterator[Node]:
+        """What is above it, nearest first; asked of many spans, rather `Nearest` or `within_any`."""
+        node = self.parent
         while node is not None:
-            out.append(node)
+            yield node
             node = node.parent
-        return out
+
+    def top(self) -> Node:
+        """The span that its tree begins with."""
+        node = self
+        while node.parent is not None:
+            node = node.parent
+        return node
 
     def within(self, kind: str) -> bool:
         """Is it below a span of this kind?"""
@@ -219,7 +226,7 @@ def _after_its_parent(node: Node, left: Node) -> None:
     agent whose run is over is a run of its own."""
     if left.span.service != node.span.service:
         return
-    above = left.ancestors()
+    above = list(left.ancestors())
     if stays_current(node.span.scope, node.span.name) and node.start > (above[-1] if above else left).end:
         left.children.remove(node)
         node.parent = None
@@ -324,19 +331,6 @@ def spelling(name: str) -> str:
 def same_name(a: str | None, b: str | None) -> bool:
     """Tool names as instrumentations and models spell them: case, blanks and punctuation do not tell tools apart."""
     return a == b or (a is not None and b is not None and spelling(a) == spelling(b))
-
-
-def some_above(node: Node) -> Iterator[Node]:
-    """What holds it, innermost first, as deep as kits go."""
-    above = node.parent
-    for _ in range(_DEEPEST):
-        if above is None:
-            return
-        yield above
-        above = above.parent
-
-
-_DEEPEST = 64
 
 
 def exceptions(node: Node) -> list[tuple[str, str]]:

@@ -23,6 +23,7 @@ from otelcov.runs.rules.habits import ends_after_tools, ends_as_members, of_adk,
 from otelcov.runs.rules.handovers import asks
 from otelcov.runs.tools.call import short_id
 from otelcov.runs.tools.handed_in import answer_put_in, answer_put_out, is_answer
+from otelcov.runs.trace.above import Above
 from otelcov.runs.trace.tree import Node, exceptions, failure
 from otelcov.runs.whole.asked_text import solves
 from otelcov.runs.whole.at_work import used_unseen
@@ -53,7 +54,8 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
     if root.span.output is None and guards(root.span.scope):
         return None
     own = own_calls(root, calls)
-    own = without_verdicts([c for c in own if not _in_the_background(c)] or own)
+    over = Above(_first_over, 0)
+    own = without_verdicts([c for c in own if not 0 < over(c.node) < c.start] or own)
     last = own[-1] if own else None
     if root.kind == CHAIN and ended(root) in _UNDONE:
         return None  # what was said last is one of its steps'
@@ -116,7 +118,7 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
     if pending and root.orphan and root.own_agent is None:
         return None  # a step says which comes next
     newest_tool = max((n.start for n in root.below() if n.kind == TOOL), default=-1) if last is None else -1
-    for node in sorted(front, key=lambda n: (len(n.ancestors()), -n.end)):
+    for node in sorted(front, key=lambda n: (len(list(n.ancestors())), -n.end)):
         if last is not None and node.end < last.start:
             continue  # what it handed on, the model was still to answer
         if node is not root and (_failed_after(root, node) or node.span.output == node.span.input):
@@ -189,7 +191,7 @@ def _start_of(node: Node) -> int:
 
 def _beside(step: Node, last: ModelCall) -> bool:
     """Is this a step within the one in which a model was asked?"""
-    around = last.node.ancestors()
+    around = list(last.node.ancestors())
     return step.parent is last.node.parent or any(n is step.parent and n.kind == CHAIN and n.parent for n in around)
 
 
@@ -252,9 +254,10 @@ def _leads_on(root: Node, text: str | None) -> bool:
 _NAME = 64  # letters of a step's, at the most
 
 
-def _in_the_background(call: ModelCall) -> bool:
-    """Did the tool end before this, for which it was asked? Who works on so (Claude Code's agents) answers nobody."""
-    return any(n.kind == TOOL and 0 < n.end < call.start for n in call.node.ancestors())
+def _first_over(above: Node, over: int) -> int:
+    """When the first of the tools ended for which a model was asked; 0: none. Who works on then (Claude Code's agents)
+    answers nobody."""
+    return min(above.end, over or above.end) if above.kind == TOOL and above.end > 0 else over
 
 
 _UNDONE = ("suspended", "failed", "canceled", "tripwire")

@@ -63,7 +63,7 @@ def called_by_what_is_lost(root: Node, calls: list[ModelCall]) -> bool:
     earlier = min(calls, key=lambda c: c.start, default=None)
     if earlier is None or not _later(root, earlier):
         return False
-    top = (earlier.node.ancestors() or [earlier.node])[-1]
+    top = earlier.node.top()
     return top is not root and top.orphan and top.kind != AGENT
 
 
@@ -285,7 +285,7 @@ def _for_a_tool(call: ModelCall) -> bool:
     """Is another agent at work here, called by a tool of one?"""
     if of_a_call(call):
         return True
-    above = call.node.ancestors()
+    above = list(call.node.ancestors())
     at = next((i for i, n in enumerate(above) if n.kind == TOOL), None)
     return at is not None and any(n.kind == AGENT for n in above[:at]) and any(n.kind == AGENT for n in above[at:])
 

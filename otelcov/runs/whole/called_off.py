@@ -12,6 +12,7 @@ from otelcov.runs.rules.answers import says_why
 from otelcov.runs.rules.boundaries import asks
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import Outcome
+from otelcov.runs.trace.above import all_above
 from otelcov.runs.trace.tree import Node, aborted, failure
 from otelcov.runs.whole.deaths import goes_to_the_model
 from otelcov.runs.whole.evidence import Evidence, once
@@ -66,7 +67,7 @@ def delegate_broke_unsaid(run: Evidence) -> bool:
     have failed. Its run may well go on."""
     loops = [n for n in run.nodes if n.span.scope == _AI and says_why(_AI, n.span.name) and n.within(TOOL)]
     broke = [n for n in loops if not n.span.dropped and (ended_unsaid(n) or _uncounted(n, run))]
-    told = {id(n) for c in run.calls if c.error is not None for n in c.node.ancestors()} if broke else set()
+    told = all_above(c.node for c in run.calls if c.error is not None) if broke else set()
     return any(id(n) not in told for n in broke)
 
 

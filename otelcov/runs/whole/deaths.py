@@ -91,7 +91,8 @@ def _threw(run: Evidence) -> list[ToolCall]:
     threw = [t for t, o in run.done if o.error_kind == "hard" and t.asked_by is run.last and not _caught(t)]
     threw = [t for t in threw if not goes_to_the_model(t)]
     agent = worker(run.last)  # of a graph whose root is lost, perhaps a node beside that of its tools
-    return [t for t in threw if not (run.root.orphan and t.nodes) or agent in t.nodes[0].ancestors()]
+    lost = run.root.orphan
+    return [t for t in threw if not (lost and t.nodes) or any(n is agent for n in t.nodes[0].ancestors())]
 
 
 def _says_that_it_ended(node: Node) -> bool:

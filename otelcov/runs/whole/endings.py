@@ -140,7 +140,7 @@ def _gone_on_elsewhere(root: Node, last: ModelCall | None) -> bool:
     called them may be what is lost, and have been told of that."""
     if last is None or last.error is not None:
         return False
-    top = (last.node.ancestors() or [last.node])[-1]
+    top = last.node.top()
     if top is root or not top.orphan:
         return False
     if failure(root) is not None:
@@ -202,7 +202,7 @@ _AT_ITS_LIMIT = 'Max turns exceeded: {"max_turns":'
 def _answered_for(root: Node, last: ModelCall) -> bool:
     """Did nothing fail around the model's call that failed, in a kit that notes what fails on all that is around it
     (Google's ADK)? A plugin may have answered in its place."""
-    above = last.node.ancestors()
+    above = list(last.node.ancestors())
     kits = [n for n in above if of_adk(n.span.scope)]
     return root in kits and root.span.name.startswith(_NOTING) and all(failure(n) is None for n in above)
 
@@ -212,7 +212,7 @@ _NOTING = ("invoke_workflow", "invocation")
 
 def _kept_in_a_tool(last: ModelCall) -> bool:
     """Did a model fail that a tool asked, and nothing around that tool? A limit may have stopped who called it."""
-    above = last.node.ancestors()
+    above = list(last.node.ancestors())
     at = next((at for at, n in enumerate(above) if n.kind == TOOL), len(above) - 1)
     return bool(above[at + 1 :]) and all(failure(n) is None for n in above[at + 1 :])
 
@@ -220,7 +220,7 @@ def _kept_in_a_tool(last: ModelCall) -> bool:
 def _answered_around(root: Node, last: ModelCall) -> bool:
     """Did what is around the model's call that failed put out words of its own, and nothing there fail? A loop may have
     asked again, in a call that has not come, or who caught the failure have answered in the model's place."""
-    told, above = root.span.output or "", last.node.ancestors()
+    told, above = root.span.output or "", list(last.node.ancestors())
     if root not in above or root.orphan or not answers(assistant_text(told, None)):
         return False
     return last.error is not None and last.error[1][:_WORDS] not in told and all(failure(n) is None for n in above)

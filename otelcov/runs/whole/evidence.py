@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from functools import cached_property, wraps
 from typing import Any, TypeVar
 
-from otelcov.dialects.base import AGENT
+from otelcov.dialects.base import AGENT, TOOL
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.llm.unheard import unheard
 from otelcov.runs.rules.habits import mute, untold
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import Outcome
+from otelcov.runs.trace.above import Above
 from otelcov.runs.trace.tree import Node
 
 R = TypeVar("R")
@@ -45,6 +46,11 @@ class Evidence:
     def done(self) -> list[tuple[ToolCall, Outcome]]:
         """The tools, each with what came of it."""
         return list(zip(self.tools, self.outcomes, strict=True))
+
+    @cached_property
+    def in_a_tool(self) -> Above[bool]:
+        """Is a span below a tool's?"""
+        return Above(lambda above, within: within or above.kind == TOOL, False)
 
     def left(self, last: ModelCall) -> list[Outcome]:
         """The calls that the last answer left to the agent."""

@@ -20,6 +20,7 @@ from otelcov.runs.rules.habits import ends_after_tools, loses_steps
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import Outcome
 from otelcov.runs.tools.executions import span_fact
+from otelcov.runs.trace.above import nearest
 from otelcov.runs.trace.tree import Node, aborted, failure, spelling
 from otelcov.runs.whole.evidence import Evidence, once, worker
 from otelcov.runs.whole.speakers import within_an_agent
@@ -222,8 +223,10 @@ def answer_lost(run: Evidence, handed: Collection[Delegation]) -> bool:
     if any(_answered_unasked(d, run) for d in handed if d.call in called and any(id(n) in given for n in d.call.nodes)):
         return True
     last: dict[int | None, ModelCall] = {}  # by the tool that called who asked it, None where nobody called that one
+    giver = nearest(lambda n: id(n) in given)
     for call in run.calls:
-        last[next((id(n) for n in call.node.ancestors() if id(n) in given), None)] = call
+        tool_of = giver(call.node)
+        last[id(tool_of) if tool_of is not None else None] = call
     if run.output:
         given[None] = run.output
     agents: dict[int, list[str | None]] = {}  # what they gave, by who asked
@@ -306,7 +309,8 @@ def told_to_a_model(run: Evidence, last: ModelCall) -> bool:
         return False
     if made_a_result(root, last):
         return True
-    others = [c for c in run.calls if tool not in c.node.ancestors()]
+    below = {id(n) for n in tool.below()}
+    others = [c for c in run.calls if id(c.node) not in below]
     if not others and ends_after_tools(root.span.scope, root.span.name):
         return True  # whose model was lost
     before = (c for c in others if c.start <= tool.start)
@@ -315,7 +319,7 @@ def told_to_a_model(run: Evidence, last: ModelCall) -> bool:
 
 def below_what_is_lost(root: Node, call: ModelCall) -> bool:
     """Was a model asked below a parent that has not come, of a run whose root has?"""
-    above = call.node.ancestors()
+    above = list(call.node.ancestors())
     top = above[-1] if above else call.node
     return top.orphan and top is not root and not root.orphan
 

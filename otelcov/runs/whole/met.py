@@ -9,7 +9,7 @@ from itertools import takewhile
 from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, SETUP, TOOL
 from otelcov.ground.config import BOUNDARIES
 from otelcov.ground.patterns import late
-from otelcov.runs.agents.charge import broke_off, broken_step, frames, went_on
+from otelcov.runs.agents.charge import broken_step, frames, went_on
 from otelcov.runs.content.jsontext import to_json
 from otelcov.runs.llm.model_call import ModelCall, finish_reason
 from otelcov.runs.llm.unseen_answers import failed_unheard
@@ -20,6 +20,7 @@ from otelcov.runs.rules.habits import in_a_models_step, leaves_out_what_threw, r
 from otelcov.runs.rules.handovers import transfers
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import Outcome
+from otelcov.runs.trace.above import nearest
 from otelcov.runs.trace.tree import Node, control_flow, exceptions, failure, spelling
 from otelcov.runs.whole.answer_text import agent_said, told_as_object
 from otelcov.runs.whole.called_off import called_off, delegate_broke_unsaid
@@ -33,6 +34,7 @@ from otelcov.runs.whole.endings import (
     unwatched,
 )
 from otelcov.runs.whole.evidence import Evidence, worker
+from otelcov.runs.whole.got_over import below_what_went_well, got_over
 from otelcov.runs.whole.left_at_tools import delegates_left
 from otelcov.runs.whole.lost_steps import below_what_is_lost, delegate_broke_unseen, ended_in_what_is_lost
 from otelcov.runs.whole.speakers import within_an_agent
@@ -87,14 +89,15 @@ def _failures(run: Evidence, seen: set[str], unknown: set[str]) -> None:
     seen |= stopped
     if stopped or any(limits):
         return
+    ends = nearest(_ends_it)
     for n, text in told:
-        if n.kind == LLM or control_flow(n) or untold_failure(run, n) or went_on(n, run.last) or _got_over(run, n):
+        if n.kind == LLM or control_flow(n) or untold_failure(run, n) or went_on(n, run.last) or got_over(run, n):
             continue
-        if (n is run.root and of_a_tool(n)) or _below_what_went_well(run, n):
+        if (n is run.root and of_a_tool(n)) or below_what_went_well(run, n):
             unknown.add("error")
             continue
-        reached_the_top = n.parent is None or n.kind == AGENT or id(n) in framing or (exceptions(n) and _escapes(n))
-        if reached_the_top:
+        at_the_top = n.parent is None or n.kind == AGENT or id(n) in framing
+        if at_the_top or (exceptions(n) and _escapes(ends(n))):
             seen.add("error")
             if b.TIMEOUT.search(text):
                 late = run.last is not None and run.last.error is not None
@@ -104,44 +107,14 @@ def _failures(run: Evidence, seen: set[str], unknown: set[str]) -> None:
         (unknown if of_a_tool(run.root) else seen).add("error")
 
 
-def _below_what_went_well(run: Evidence, agent: Node) -> bool:
-    """Did an agent fail that a tool had called, in a run that did not, and of which no model call is told (OpenLIT, of
-    OpenAI's agents for JavaScript)? A model may have failed in it."""
-    return not run.calls and agent.within(TOOL) and not broke_off(run.root)
+def _escapes(end: Node | None) -> bool:
+    """Did a failure that ended there reach the top of its tree? What went no further than a tool is the tool's."""
+    return end is None or end.kind not in (AGENT, CHAIN, TOOL)
 
 
-def _got_over(run: Evidence, agent: Node) -> bool:
-    """Did an agent fail that another had called, and did that one ask a model afterwards? Or a step of an agent's, told
-    as the agent (OpenLIT, of smolagents)? The run did not end in it."""
-    if broke_off(run.root):
-        return False
-    if agent.kind == CHAIN:  # within an agent that a lost tool called
-        return any(c.start >= agent.end and c.error is None and _called_elsewhere(run, agent, c) for c in run.calls)
-    if agent.kind != AGENT or agent.own_agent is None:
-        return False
-    whole = next((a for a in agent.ancestors() if a.kind == AGENT and a.own_agent == agent.own_agent), None)
-    if whole is not None and failure(whole) is None:
-        later = (c for c in run.calls if c.start >= agent.end and c.error is None and c.agent == agent.own_agent)
-        if any(a is whole for c in later for a in c.node.ancestors()):
-            return True
-    caller = next(
-        (a for a in agent.ancestors() if a.kind == AGENT and a.own_agent not in (None, agent.own_agent)), None
-    )
-    since = [c for c in run.calls if c.start >= agent.end and c.error is None]
-    if caller is None:
-        return any(_called_elsewhere(run, agent, c) for c in since)
-    return any(worker(c) is caller for c in since)
-
-
-def _escapes(node: Node) -> bool:
-    """Did a failure reach the top of its tree? What went no further than a tool is the tool's."""
-    parent = node.parent
-    while parent is not None:
-        if parent.kind in (AGENT, CHAIN) and failure(parent) is not None:
-            parent = parent.parent
-            continue
-        return parent.kind not in (AGENT, CHAIN, TOOL)
-    return True
+def _ends_it(node: Node) -> bool:
+    """Does a failure below go no further than this, or through no agent and no step?"""
+    return node.kind not in (AGENT, CHAIN) or failure(node) is None
 
 
 def _structure(run: Evidence, seen: set[str], unknown: set[str]) -> None:
@@ -439,16 +412,6 @@ def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
 
 
 _OF_ANSWERS = {"error", "timeout", "rate_limit", "length", "content_filter"}  # which one unseen may have met
-
-
-def _called_elsewhere(run: Evidence, agent: Node, later: ModelCall) -> bool:
-    """Was a model asked in no tool, after an agent in one, or in what has lost its parent apart from that model? The
-    work of a tool does whose span has not come."""
-    if later.node.within(TOOL):
-        return False
-    top = (agent.ancestors() or [agent])[-1]
-    lost = top.orphan and top is not run.root and top is not (later.node.ancestors() or [later.node])[-1]
-    return agent.within(TOOL) or lost
 
 
 def _left_at_another(run: Evidence, last: ModelCall) -> bool:

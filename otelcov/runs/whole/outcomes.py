@@ -17,6 +17,7 @@ from otelcov.runs.rules.habits import ends_after_tools, leaves_open, says_of_eac
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import Outcome
 from otelcov.runs.tools.later import Later, asked_twice
+from otelcov.runs.trace.above import Above, nearest
 from otelcov.runs.trace.tree import Node, failure, spelling
 from otelcov.runs.whole.called_off import broke_uncounted, ended_unsaid
 from otelcov.runs.whole.evidence import Evidence, worker
@@ -231,11 +232,12 @@ def left_open(tools: list[ToolCall], outcomes: list[Outcome]) -> None:
     """What an agent waits for did not run, or not to its end; what gave nothing in one that was called off, or waits,
     may not have, either (Mastra: spans of tools end well then). Where it is kept out, a model's call without an end
     tells that."""
+    worker_of, leaves = nearest(lambda n: n.kind == AGENT), Above[Texts](_leaves_asked, ())
     for tool, found in zip(tools, outcomes, strict=True):
         if found.status not in ("ok", "unknown") or found.result is not None or tool.answer is not None:
             continue
         node = tool.nodes[0] if tool.nodes else tool.asked_by.node if tool.asked_by is not None else None
-        agent = next((n for n in node.ancestors() if n.kind == AGENT), None) if node is not None else None
+        agent = worker_of(node) if node is not None else None
         how = ended(agent) if agent is not None else ""
         told = agent.span.output or "" if agent is not None else ""
         waits = bool(tool.call_id) and f'"{tool.call_id}"' in told
@@ -243,15 +245,20 @@ def left_open(tools: list[ToolCall], outcomes: list[Outcome]) -> None:
             found.status, found.error_kind = "requested", None
         elif tool.nodes and (how in ("suspended", "aborted") or _of_an_open_step(tool.nodes[0])):
             found.status, found.error_kind = "unknown", None
-        elif not tool.nodes and tool.call_id and node is not None and _asks_leave(node, tool.call_id):
+        elif (
+            not tool.nodes and tool.call_id and node is not None and any(f'"{tool.call_id}"' in x for x in leaves(node))
+        ):
             found.status = "requested"
 
 
-def _asks_leave(model: Node, call_id: str) -> bool:
-    """Did what is around a model's call put out that somebody is to give leave for this call (the AI SDK; a loop of
-    Microsoft.Extensions.AI)?"""
-    outputs = (n.span.output or "" for n in model.ancestors())
-    return any(_ASKS_LEAVE.search(told) and f'"{call_id}"' in told for told in outputs)
+Texts = tuple[str, ...]
+
+
+def _leaves_asked(above: Node, found: Texts) -> Texts:
+    """What is around a model's call that put out that somebody is to give leave for some (the AI SDK; a loop of
+    Microsoft.Extensions.AI)."""
+    told = above.span.output
+    return (*found, told) if told and _ASKS_LEAVE.search(told) else found
 
 
 _ASKS_LEAVE = late(r'"(?:tool-approval-request|Microsoft\.Extensions\.AI\.(?:Tool|Function)ApprovalRequestContent)"')

@@ -36,7 +36,7 @@ def of_a_call(call: ModelCall) -> bool:
 
 def within_an_agent(call: ModelCall) -> bool:
     """Was a model asked by an agent that works below a tool? Who called that tool is told what it says."""
-    above = call.node.ancestors()
+    above = list(call.node.ancestors())
     at = next((at for at, n in enumerate(above) if n.kind == TOOL), 0)
     return any(_is_an_agent(n, above[at]) for n in above[:at])
 
@@ -136,7 +136,7 @@ def abreast(root: Node, own: list[ModelCall], last: ModelCall) -> bool:
 
 def in_charge(root: Node, call: ModelCall) -> Node | None:
     """The topmost agent that a model call works for, if that is not the whole run, nor somebody's tool."""
-    above = call.node.ancestors()
+    above = list(call.node.ancestors())
     if (root.own_agent is not None and not root.orphan) or any(n.kind == TOOL for n in above):
         return None
     return next((n for n in reversed(above) if n.own_agent is not None), None)
@@ -147,7 +147,7 @@ def shared_out(root: Node, own: list[ModelCall]) -> list[Node]:
     none of them was asked for as a whole (LangGraph's `Send`)."""
     asked: dict[int, tuple[Node, ModelCall]] = {}
     for call in own:
-        above = call.node.ancestors()
+        above = list(call.node.ancestors())
         agent = next((n for n in reversed(above) if n.own_agent is not None and (n is not root or root.orphan)), None)
         if agent is None or any(n.kind == TOOL for n in above):
             return []  # the run's own model speaks for it

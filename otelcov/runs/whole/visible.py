@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection
+from itertools import takewhile
 
 from otelcov.dialects.base import AGENT, TOOL
 from otelcov.ground.patterns import late
@@ -164,7 +165,10 @@ def answered_in_one_span(run: Evidence, executions: list[list[Node]]) -> bool:
     which several tools ran (OpenInference of an ADK that it does not know)."""
     if not executions:
         return False
-    around = Counter(id(n) for nodes in executions for n in nodes[0].ancestors())
+    around = Counter[int]()
+    for nodes in executions:
+        for n in takewhile(lambda n: around[id(n)] < 2, nodes[0].ancestors()):  # several are several
+            around[id(n)] += 1
     holding = [call for call in run.calls if around[id(call.node)] and call.node is not run.root]
     answer = run.output
     return any(c is run.last and c.requests and answer and c.text == answer for c in holding) or any(
