@@ -288,3 +288,28 @@ def test_a_tool_beside_an_agent_that_was_called_is_none_of_its_where_the_frame_i
         "toolu_a": ("scout", 1),
         "toolu_b": (None, 0),
     }
+
+
+def test_a_tool_is_not_called_as_the_kit_is_where_its_name_was_dropped():
+    (run,) = runs(
+        _step(1, None, "interaction", took=9, user_prompt="look"),
+        _asked(2, 1, 1),
+        _step(10, 1, "tool", 3, 2) | {"dropped": 6},
+        _step(11, 10, "tool.execution", 3, 2, success=True),
+        _asked(3, 1, 6, "end_turn", took=2),
+    )
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [(None, "ok")]
+
+
+def test_a_model_that_failed_below_what_is_lost_is_of_an_agent_that_a_tool_called():
+    failed = _asked(6, 99, 10, took=1, agent_id="a1", error="down")
+    told = {key: value for key, value in failed["attributes"].items() if key != "stop_reason"}
+    (run,) = runs(
+        _step(1, None, "interaction", took=30, user_prompt="look"),
+        _asked(2, 1, 1),
+        _step(4, 1, "tool", 4, 1, tool_name="Agent", tool_use_id="toolu_a", subagent_type="writer"),
+        _asked(5, 99, 4, agent_id="a1"),
+        _asked(3, 1, 6, "end_turn"),
+        failed | {"attributes": told | {"success": False, "status_code": "500"}, "error": "down"},
+    )
+    assert (run["status"], "error" in run["boundaries"]) == ("unknown", True)

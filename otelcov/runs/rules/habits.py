@@ -248,6 +248,12 @@ def ends_after_tools(scope: str, name: str) -> bool:
     return stops_at_tools(scope) or is_a_loop(name) or name == "ai.chat"  # TanStack AI's, under OpenInference
 
 
+def holds_its_own_calls(scope: str) -> bool:
+    """Does a turn of this kit hold the model's calls of its own agent right in its span, so that one within another
+    span is of an agent that a tool called (Claude Code)?"""
+    return scope.startswith("com.anthropic.claude_code")
+
+
 def is_a_loop(name: str) -> bool:
     """Is this a whole loop, which its kit lays in nothing of its own but a tool (the AI SDK)?"""
     return name.startswith(("ai.generateText", "ai.streamText"))

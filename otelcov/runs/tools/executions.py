@@ -440,7 +440,7 @@ _DIGEST = late("[0-9a-f]{64}")
 
 _ANY_TOOL = late(
     r"\s*(?:ai\.toolCall(?: .*)?|\w*FunctionTool(?:\.task)?|tool(?:_|\.)?(?:call|execute|run)?|execute_tool|call_tool"
-    r"|tools/call|claude_code\.tool(?:\.execution)?|running tools?|function|\{\w*\}|\[\w+\]|\w+\.try_run\(\))\s*$",
+    r"|tools/call|claude_code(?:\.tool)?(?:\.execution)?|running tools?|function|\{\w*\}|\[\w+\]|\w+\.try_run\(\))\s*$",
     re.I,
 )
 """Span names that every tool's span has, or every tool's of a class."""

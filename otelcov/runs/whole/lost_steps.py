@@ -16,7 +16,7 @@ from otelcov.runs.content.wrapped import result_of
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.llm.unseen_answers import asked_no_model
 from otelcov.runs.rules.boundaries import asks, final, limits
-from otelcov.runs.rules.habits import ends_after_tools, loses_steps
+from otelcov.runs.rules.habits import ends_after_tools, holds_its_own_calls, loses_steps
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import Outcome
 from otelcov.runs.tools.executions import span_fact
@@ -301,7 +301,8 @@ def told_to_a_model(run: Evidence, last: ModelCall) -> bool:
     that one was told of it, and said then, is not told. Nor is it where the run says that it went well, or another
     agent does whose tool had called the one that failed, which stands beside that."""
     root, tool = run.root, next((n for n in last.node.ancestors() if n.kind == TOOL), None)
-    if below_what_is_lost(root, last) and ends_after_tools(root.span.scope, root.span.name):
+    of_a_tool = ends_after_tools(root.span.scope, root.span.name) or holds_its_own_calls(root.span.scope)
+    if of_a_tool and below_what_is_lost(root, last):
         return True
     if _called_by_one_that_went_well(last) or went_no_further(last):
         return True
