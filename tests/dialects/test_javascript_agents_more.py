@@ -357,3 +357,15 @@ def test_an_agent_of_strands_that_answers_in_the_newest_conventions_has_not_been
         span(2, 1, "chat", at=1, attributes=model, **more),
     )
     assert (run["status"], run["output"]) == (("ok", "Hello.") if answered else ("unknown", None))
+
+
+@pytest.mark.parametrize("reason", [None, "content_filter"])
+def test_an_answer_that_is_said_to_be_incomplete_may_have_met_a_limit_of_its_length(reason):
+    told = 'OpenAI Responses request ended with unsuccessful terminal state "response.incomplete".'
+    kind = {"openinference.span.kind": "LLM", "input.value": "go"} | ({"llm.finish_reason": reason} if reason else {})
+    (run,) = runs(
+        span(1, None, "planner", took=9, scope=_AGENTS, error=told, openinference__span__kind="AGENT"),
+        span(2, 1, "response", at=1, scope=_AGENTS, attributes=kind | {"llm.finish_reason": "stop"}),
+        span(3, 1, "response", at=3, scope=_AGENTS, error=told, attributes=kind, dropped=0 if reason else 9),
+    )
+    assert ("length" in run["boundaries_unknown"], "content_filter" in run["boundaries"]) == (not reason, bool(reason))

@@ -187,6 +187,11 @@ def unsaid(error: tuple[str, str]) -> bool:
     return all(wordless(word) for told in error for line in told.split("\n") for word in line.split(": "))
 
 
+def incomplete(error: tuple[str, str]) -> bool:
+    """Does an error say no more of an answer than that it is not all of one (OpenAI's agents for JavaScript)?"""
+    return 'terminal state "response.incomplete"' in error[1]
+
+
 def wordless(text: str) -> bool:
     """Does this say no more than that something failed?"""
     said = text.strip()

@@ -382,6 +382,8 @@ def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
         unknown |= {"max_steps", "cost_limit"}
     if any(c.error is not None and b.unsaid(c.error) for c in run.calls):
         unknown |= {"timeout", "rate_limit", "content_filter"}
+    if any(c.error is not None and c.finish is None and b.incomplete(c.error) for c in run.calls):
+        unknown |= {"length", "content_filter"}
     if last is None or run.unheard:
         unknown |= _OF_ANSWERS
     elif any(c.finish is None and c.error is None for c in run.calls[-1:]) or all(c.finish is None for c in run.calls):
