@@ -78,7 +78,7 @@ from otelcov.runs.whole.speakers import of_a_delegate
 from otelcov.runs.whole.states import states
 from otelcov.runs.whole.unknowns import NO_ROOT
 from otelcov.runs.whole.unmade import asked_by_nobody, broke_off, handed_on, left_waiting
-from otelcov.runs.whole.unsaid import answered_unsaid
+from otelcov.runs.whole.unsaid import answered_unsaid, tried_unseen
 from otelcov.runs.whole.visible import answered_in_one_span, tools_visible
 
 
@@ -366,8 +366,8 @@ def _not_told(run: Evidence, agents: list[str], handed: list[Delegation], unmade
     lost = lost or unmade or ran_unasked(run) or noted_unseen(run) or any(map(asked_no_model, run.nodes))
     lost = lost or gave_answer_unseen(run.nodes, calls) or answered_unsaid(run) or lacks_steps(run.nodes)
     lost = lost or failed_unheard(run.nodes) or delegate_broke_unseen(run) or delegate_broke_unsaid(run)
-    lost = lost or failed_unseen(handed) or broke_off(run)
-    if lost or (calls and any(map(used_unseen, run.nodes))):
+    lost = lost or failed_unseen(handed) or broke_off(run) or any(map(used_unseen, run.nodes if calls else ()))
+    if lost or tried_unseen(run):
         incomplete.add("missing step")
     if not agents and (calls or run.tools):
         incomplete.add("no agent name")

@@ -191,3 +191,15 @@ def test_who_names_its_spans_anew_tells_of_the_same_loops():
         one["name"] = names.get(one["name"], "generate_content m")
     whole, part = runs(*spans), runs(*(s for s in spans if s["id"] != 5))
     assert ["missing step" in run["incomplete"] for run in (*whole, *part)] == [False, True]
+
+
+@pytest.mark.parametrize("attempts", [2, 3])
+def test_a_loop_that_says_how_often_it_tried_has_lost_a_call_where_fewer_are_told(attempts):
+    told = f"Failed after {attempts} attempts. Last error: down"
+    events = [("exception", {"exception.type": "AI_RetryError", "exception.message": told})]
+    (run,) = agreed(
+        _loop(1, "planner", took=9, error=told, events=events),
+        _model(2, 1, at=1, error="down"),
+        _model(3, 1, at=3, error="down"),
+    )
+    assert ("missing step" in run["incomplete"], "rate_limit" in run["boundaries_unknown"]) == (attempts > 2,) * 2

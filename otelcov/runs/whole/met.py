@@ -38,6 +38,7 @@ from otelcov.runs.whole.got_over import below_what_went_well, got_over
 from otelcov.runs.whole.left_at_tools import delegates_left
 from otelcov.runs.whole.lost_steps import below_what_is_lost, delegate_broke_unseen, ended_in_what_is_lost
 from otelcov.runs.whole.speakers import within_an_agent
+from otelcov.runs.whole.unsaid import tried_unseen
 from otelcov.runs.whole.wordless import untold_failure
 
 
@@ -363,7 +364,7 @@ def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
     unnamed = any(untold_failure(run, n) for n in run.nodes)
     if unnamed or asked_for_nobodys(run) or stopped_unheard(run) or unwatched(run):
         unknown.add("error")
-    if failed_unheard(run.nodes) or delegate_broke_unseen(run) or delegate_broke_unsaid(run):
+    if failed_unheard(run.nodes) or delegate_broke_unseen(run) or delegate_broke_unsaid(run) or tried_unseen(run):
         unknown |= {"error", "timeout", "rate_limit"}
     for agent in delegates_left(run):
         unsaid = agent.span.output is None and agent.span.finish is None

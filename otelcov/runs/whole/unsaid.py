@@ -1,13 +1,17 @@
-"""Agents that put out words which no model of theirs said, of all that came: the span of the one that did was lost."""
+"""What is told of models whose spans were lost: words that an agent put out and none said of all that came, and how
+often one was asked in vain."""
 
 from __future__ import annotations
 
+from collections import Counter
+
 from otelcov.dialects.base import AGENT, LLM, TOOL
+from otelcov.ground.patterns import late
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.habits import asks_a_model_in_each_agent
 from otelcov.runs.tools.call_status import Outcome
 from otelcov.runs.trace.tree import Node, failure
-from otelcov.runs.whole.evidence import Evidence
+from otelcov.runs.whole.evidence import Evidence, once
 
 
 def answered_unsaid(run: Evidence) -> bool:
@@ -48,3 +52,20 @@ def _unsaid(agent: Node, last: ModelCall, brought: list[Outcome]) -> bool:
 def _unasked(agent: Node) -> bool:
     """Has an agent no model, though its kit asks one in each?"""
     return asks_a_model_in_each_agent(agent.span.scope) and not any(n.kind in (LLM, AGENT) for n in agent.below())
+
+
+@once
+def tried_unseen(run: Evidence) -> bool:
+    """Does a loop say how often it asked at last, each time in vain, and do fewer calls in it say so? One has not come,
+    and may have failed otherwise (the AI SDK to version 6, which tells of each attempt)."""
+    failed = Counter(id(c.node.parent) for c in run.calls if c.error is not None and ".do" in c.node.span.name)
+    loops = {id(c.node.parent): c.node.parent for c in run.calls if failed[id(c.node.parent)]}
+    for key, loop in loops.items():
+        told = failure(loop) if loop is not None and loop.span.name.startswith("ai.") else None
+        tried = _TRIED.search(told[1]) if told is not None else None
+        if tried is not None and failed[key] < int(tried[1]):
+            return True
+    return False
+
+
+_TRIED = late(r"^(?:AI_RetryError: )?Failed after (\d{1,3}) attempts\b")
