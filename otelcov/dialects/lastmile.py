@@ -10,9 +10,13 @@ from otelcov.dialects.base import AGENT, CHAIN, SETUP, TOOL, Dialect, first, sco
 
 _NAME, _OF = pl.col("span.name"), pl.col("gen_ai.agent.name")
 _UNTOLD = first("gen_ai.operation.name", "gen_ai.tool.name").is_null()
-_ASKED = _NAME.str.contains(r"^\w+\..+\.generate(?:_str|_structured)?$") & _OF.is_not_null() & _UNTOLD
+_LLM = r"^\w*AugmentedLLM\.(.+)\.generate(?:_str|_structured)?$"  # says whose it is though its attributes are lost
+_ASKED = (
+    (_NAME.str.contains(r"^\w+\..+\.generate(?:_str|_structured)?$") & _OF.is_not_null()) | _NAME.str.contains(_LLM)
+) & _UNTOLD
 _NUMBERED = r"\.\w+-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\."  # nobody named this one
 _CALLED = _NAME.str.contains(r"\.(?:execute_tool_call|call_tool)$") & pl.col("gen_ai.operation.name").is_null()
+_ENDED = r'"(\w+)"\]$'  # why the last of its answers ended
 _TOOL = first("gen_ai.tool.name", "request.params.name")
 
 MCP_AGENT = Dialect(
@@ -25,10 +29,14 @@ MCP_AGENT = Dialect(
     .then(pl.lit(AGENT))
     .when(_UNTOLD & _OF.is_not_null() & _NAME.str.contains(r"^Agent\..+\.(?:initialize|shutdown|list_tools)$"))
     .then(pl.lit(SETUP)),
-    agent=pl.when(_ASKED & _NAME.str.contains(_NUMBERED)).then(pl.lit("unknown")),
+    agent=pl.when(_ASKED & _NAME.str.contains(_NUMBERED))
+    .then(pl.lit("unknown"))
+    .when(_ASKED & _OF.is_null())
+    .then(span_name(_LLM)),
     tool=pl.when(_CALLED).then(_TOOL),
     arguments=pl.when(_CALLED).then(pl.col("tool_args")),
     result=pl.when(_CALLED).then(pl.col("result.content.0.text")),
+    finish=pl.when(_ASKED).then(pl.col("gen_ai.response.finish_reasons").str.extract(_ENDED)),
     input=pl.when(_ASKED).then(pl.col("message.content")),
     output=pl.when(_ASKED).then(pl.col("response")),
 )

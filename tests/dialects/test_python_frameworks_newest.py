@@ -22,7 +22,7 @@ def _asked(*words):
 
 def _of(id, parent, name, at, took, agent="support", **told):
     """A function of mcp-agent 0.2.6."""
-    more = {key: told.pop(key) for key in ("kind", "error", "status") if key in told}
+    more = {key: told.pop(key) for key in ("kind", "error", "status", "events") if key in told}
     told = {"gen_ai.agent.name": agent} | {key.replace("__", "."): value for key, value in told.items()}
     return span(id, parent, name, at=at, took=took, scope=_KIT, attributes=told, **more)
 
@@ -100,6 +100,59 @@ def test_a_workflow_of_mcp_agent_that_nobody_named_is_no_agent():
         chat(6, 5, "Done.", _asked("Found."), at=13),
     )
     assert (run["agents"], run["output"]) == (["finder", "merger"], "Done.")
+
+
+def test_an_agent_of_mcp_agent_that_lost_its_attributes_is_named_by_its_span():
+    def agents(**lost):
+        (run,) = runs(
+            span(1, None, "app", at=0, took=20, scope=_KIT),
+            span(2, 1, "OpenAIAugmentedLLM.support.generate", at=1, took=9, scope=_KIT, attributes=lost, dropped=6),
+            chat(3, 2, "Shipped.", _asked("Where?"), at=2),
+        )
+        return run["agents"], [c["agent"] for c in run["llm_calls"]]
+
+    assert agents() == (["support"], ["support"])
+    assert agents(**{"gen_ai.usage.input_tokens": 100}) == (["support"], ["support"])
+
+
+def test_an_agent_of_mcp_agent_whose_own_step_failed_gives_the_words_it_had():
+    thrown = {"exception.type": "openai.InternalServerError", "exception.message": "server failed"}
+    broke = {"error": "", "events": [("exception", thrown)]}
+
+    def status(said, **failed):
+        (run,) = runs(
+            span(1, None, "app", at=0, took=20, scope=_KIT),
+            _of(2, 1, "OpenAIAugmentedLLM.support.generate_str", 1, 9, message__content="Where?", response=said),
+            _of(3, 2, "OpenAIAugmentedLLM.support.generate", 1.1, 8, message__content="Where?", **failed),
+            _of(4, 1, "Agent.support.shutdown", 12, 1),
+        )
+        return run["status"]
+
+    assert status("", **broke) == status("Let me see.", **broke) == "unknown"
+    assert status("Shipped.") == "ok"
+
+
+def test_an_agent_of_mcp_agent_says_why_the_last_of_its_answers_ended():
+    """The span of its last model call has not come: no limit stopped it."""
+
+    def boundaries(*reasons):
+        told = {"gen_ai.response.finish_reasons": list(reasons)}
+        (run,) = runs(
+            _of(1, None, "OpenAIAugmentedLLM.support.generate", 0, 9, message__content="Where?", **told),
+            chat(2, 1, _wanted(("call_a1", "lookup", {"id": "A1"})), _asked("Where?"), at=1, took=2),
+            _of(3, 1, "OpenAIAugmentedLLM.support.execute_tool_call", 3, 1, **_tool("call_a1", "A1")),
+            chat(4, 1, _wanted(("call_b2", "lookup", {"id": "B2"})), at=4, took=2),
+            _of(5, 1, "OpenAIAugmentedLLM.support.execute_tool_call", 6, 1, **_tool("call_b2", "B2")),
+        )
+        return run["boundaries"]
+
+    assert boundaries("tool_calls", "tool_calls", "stop") == []
+    assert boundaries("tool_calls", "tool_calls") == ["max_steps"]
+
+
+def _tool(call, id):
+    told = {"gen_ai.tool.call.id": call, "gen_ai.tool.name": "lookup", "result.content.0.text": "shipped"}
+    return told | {"tool_args": json.dumps({"id": id}), "result.isError": "false"}
 
 
 def _fast(id, parent, name, at, took, part="agents.llm_decorator", **told):

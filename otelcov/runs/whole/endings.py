@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
+from otelcov.dialects.base import AGENT, CHAIN, LLM, SETUP, TOOL
 from otelcov.runs.agents.charge import borne, broke_off, caught, top_agents, went_on
 from otelcov.runs.llm.left_out import items_left_out
 from otelcov.runs.llm.model_call import ModelCall
@@ -392,12 +392,24 @@ def _says_nothing(run: Evidence) -> bool:
 
 
 def _swallowed(root: Node) -> bool:
-    """The root says not what it answered nor, as an agent, that it went well, and the last thing in it failed."""
-    said = root.span.status_code and not (root.kind == CHAIN and root.span.status_code == 1)
-    if said or root.span.output is not None or not root.children:
+    """The root says not what it answered nor, as an agent, that it went well, and the last thing in it failed; or what
+    an agent asked of itself, which then gives what words there were before (mcp-agent)."""
+    if root.span.status_code and not (root.kind == CHAIN and root.span.status_code == 1):
         return False
-    final = max(root.children, key=lambda n: (n.end, n.start))
+    steps = [root] if root.kind == AGENT and _own(root) is not None else [n for n in root.children if n.kind != SETUP]
+    if not steps or (root.span.output is not None and steps != [root]):
+        return False
+    final = max(steps, key=lambda n: (n.end, n.start))
+    final = _own(final) or final
     return final.kind in (AGENT, CHAIN) and bool(exceptions(final)) and failure(final) is not None
+
+
+def _own(agent: Node) -> Node | None:
+    """The last step of an agent that does not say how it went which is the same agent once more."""
+    if agent.kind != AGENT or agent.span.status_code:
+        return None
+    own = (n for n in agent.children if n.kind == AGENT and n.span.agent == agent.span.agent)
+    return max(own, key=lambda n: (n.end, n.start), default=None)
 
 
 def _failed_far_off(run: Evidence) -> bool:
