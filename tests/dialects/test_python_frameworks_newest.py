@@ -180,6 +180,16 @@ def test_fast_agent_names_its_agents_by_spans_and_numbers_their_copies():
     ]
 
 
+def test_an_agent_that_nobody_heard_of_since_its_tools_may_have_met_an_error():
+    """The span of the model's call that failed is lost, and an agent of fast-agent ends well whatever that came to."""
+    (run,) = runs(
+        _fast(1, None, "Agent: 'support' generate", 0, 20),
+        chat(2, 1, _wanted(("call_a1", "lookup", {"id": "A1"})), _asked("Where?"), at=1),
+    )
+    assert (run["status"], run["boundaries"]) == ("unknown", [])
+    assert {"error", "timeout", "rate_limit"} <= set(run["boundaries_unknown"])
+
+
 def test_a_servers_tool_keeps_the_name_by_which_a_model_asked_for_it():
     asked = _wanted(("call_a1", "kit__lookup", {"id": "A1"}))
     named = {"tool_name": "lookup", "server_name": "kit", "namespaced_tool_name": "kit__lookup"}

@@ -99,7 +99,7 @@ def status(run: Evidence) -> str:
         return "unknown"
     if stopped_unheard(run) or _hides_failures(run) or ended_in_what_is_lost(run) or answer_lost(run):
         return "unknown"
-    if stopped_at_a_tool(run) or _given_up(root) or called_off(run) or _left_after_tools(run) or _left_at_tools(run):
+    if stopped_at_a_tool(run) or _given_up(root) or called_off(run) or _left_after_tools(run) or left_at_tools(run):
         return "unknown"
     if _outlasted(run) or (root.kind == LLM and (awaits_another(run.calls) or _asked_for_more(run))):
         return "unknown"
@@ -330,7 +330,7 @@ def _left_after_tools(run: Evidence) -> bool:
     return bool(then) and all(t.nodes and o.status in ("ok", "error") for t, o in then)
 
 
-def _left_at_tools(run: Evidence) -> bool:
+def left_at_tools(run: Evidence) -> bool:
     """Did a run of which nothing says how it went, nor what it put out, end on tools of which nothing came back, and
     none of which waits? Whoever cancels a program's own spans leaves them so."""
     last, root = run.last, run.root

@@ -27,6 +27,7 @@ from otelcov.runs.whole.called_off import called_off, delegate_broke_unsaid
 from otelcov.runs.whole.deaths import answer_lost, died_at_first, died_in_a_step, died_in_a_tool
 from otelcov.runs.whole.endings import (
     asked_for_nobodys,
+    left_at_tools,
     limits_hidden,
     of_a_tool,
     stopped_at_a_tool,
@@ -377,7 +378,8 @@ def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
         unknown |= {"tool_failure", "tool_recovery", "repeated_call"}
         failed = last is not None and last.error is not None  # which ends a run, and no limit does
         unknown |= {"max_steps", "cost_limit"} if run.output is None and not failed else set()
-    if run.muted or ended_in_what_is_lost(run) or answer_lost(run) or stopped_at_a_tool(run) or called_off(run):
+    left = stopped_at_a_tool(run) or called_off(run) or left_at_tools(run)
+    if left or run.muted or ended_in_what_is_lost(run) or answer_lost(run):
         unknown |= {"error", "timeout", "rate_limit"}
     if ended_in_what_is_lost(run):
         unknown |= {"max_steps", "cost_limit"}
