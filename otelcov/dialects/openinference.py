@@ -185,7 +185,7 @@ OPENINFERENCE = Dialect(
     input_messages=first("gen_ai.input.messages", "input.value"),  # which the processors' own keys hold in part
     output_messages=pl.when(_GAVE_BACK).then(pl.lit(NOTHING)).otherwise(first("output.value")),
     input=first("input.value"),
-    output=pl.when(_CHAT & _UNANSWERED | _GAVE_BACK | _ASKS_TOOLS)
+    output=pl.when(_CHAT & (_UNANSWERED | _CHOOSES) | _GAVE_BACK | _ASKS_TOOLS)
     .then(pl.lit(NOTHING))
     .when(~_ERRORS)
     .then(first("output.value")),

@@ -223,7 +223,8 @@ OWN = "opentelemetry.instrumentation.ag2"
 def _by_itself(id, parent, name, kind="agent", **more):
     """As AG2 tells it by itself; who has no model names no provider."""
     told = {"ag2.span.type": kind, "gen_ai.operation.name": {"agent": "invoke_agent"}.get(kind, kind)}
-    told |= {"gen_ai.agent.name": name, "gen_ai.input.messages": more.pop("given")}
+    told["gen_ai.agent.name"] = name
+    told |= {"gen_ai.input.messages": given} if (given := more.pop("given")) is not None else {}
     told |= {"gen_ai.output.messages": said} if (said := more.pop("said", None)) is not None else {}
     return span(id, parent, f"{told['gen_ai.operation.name']} {name}", attributes=told, scope=OWN, **more)
 
@@ -281,3 +282,33 @@ def test_what_is_run_in_a_chat_within_an_agent_is_of_who_asked_for_it_or_of_nobo
         _spoken(7, 3, "writer", "Sunny.", at=5),
     )
     assert [c["agent"] for c in run["tool_calls"]] == [whose]
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_whoever_runs_the_tools_of_a_group_does_no_work_though_its_members_are_not_told_what_was_said(again):
+    """A model chooses who speaks; under both instrumentations each reply is told twice."""
+    part = {"type": "tool_call", "id": "c1", "name": "look", "arguments": {"city": "Oslo"}}
+    called = json.dumps([{"role": "assistant", "parts": [part]}])
+    came = '[{"role": "tool", "parts": [{"type": "text", "content": "mild"}]}]'
+    inner = [_spoken(6, 5, "runner", _CAME, at=5, took=2)] if again else []
+    (run,) = runs(
+        _by_itself(1, None, "chat_manager", given='[{"role": "user", "parts": []}]', took=9),
+        chat(2, 1, "planner", "Who is next?", at=0) | {"scope": OWN},
+        _by_itself(3, 1, "planner", given=None, said=called, at=2),
+        chat(4, 3, [("c1", "look", {"city": "Oslo"})], "Oslo?", at=2) | {"scope": OWN},
+        _by_itself(5, 1, "runner", given=None, said=came, at=5, took=3),
+        *inner,
+        tool(7, 6 if again else 5, "look", "c1", "mild", at=5) | {"scope": OWN},
+    )
+    assert [(c["agent"], c["result"]) for c in run["tool_calls"]] == [("planner", "mild")]
+    assert "runner" not in run["agents"] + [d["to"] for d in run["delegations"]]
+
+
+def test_who_was_chosen_to_speak_is_no_answer():
+    (run,) = runs(
+        _chat(1, None, "user", "chat_manager", "Oslo?", "", took=9),
+        _spoken(2, 1, "chat_manager", took=8),
+        _chat(3, 2, "checking_agent", "speaker_selection_agent", "Who is next?", "[AGENT SELECTED]planner", at=1),
+        _spoken(4, 2, "planner", _called("c1"), at=3),
+    )
+    assert run["output"] is None

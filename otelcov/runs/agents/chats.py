@@ -15,10 +15,16 @@ from otelcov.runs.trace.tree import Node, Trace, failure
 def leave_out_replies(trace: Trace) -> set[int]:
     """Replies that are no work of who gives them are steps of the chat: the ids of these nodes."""
     no_work: dict[int, Node] = {}
+    running = set[int]()
     for node in reversed(trace.nodes):
-        if node.kind != AGENT or not _told_whole(node):
+        if node.kind != AGENT or not in_chats(node.span.scope):
             continue
-        if _runs_tools(node, no_work) or _says_nothing(node) or _lets_speak(node, no_work):
+        whole = _told_whole(node)  # a group's members are not told so, but whoever runs tools is seen to
+        seen = whole or any(n.kind == TOOL or id(n) in running for n in node.children)
+        if seen and _runs_tools(node, no_work):
+            running.add(id(node))
+            no_work[id(node)] = node
+        elif whole and (_says_nothing(node) or _lets_speak(node, no_work)):
             no_work[id(node)] = node
     for node in no_work.values():
         node.kind = CHAIN
@@ -27,7 +33,7 @@ def leave_out_replies(trace: Trace) -> set[int]:
 
 def _told_whole(node: Node) -> bool:
     """Is this a reply, which tells what was said before it?"""
-    return in_chats(node.span.scope) and node.span.input is not None and not node.span.dropped
+    return node.span.input is not None and not node.span.dropped
 
 
 def _runs_tools(node: Node, no_work: Container[int]) -> bool:
