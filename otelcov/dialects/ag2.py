@@ -10,6 +10,7 @@ _TYPE = pl.col("ag2.span.type")
 _LEADS = pl.col("gen_ai.agent.name").is_in(["chat_manager", "_Group_Tool_Executor"])
 _OWN = scope(r"^opentelemetry\.instrumentation\.ag2$")
 _TALK = _OWN & pl.col("span.name").str.starts_with("conversation ")
+_CHOOSING = _OWN & pl.col("gen_ai.agent.name").is_in(["checking_agent", "speaker_selection_agent"])  # for who leads
 _GAVE_BACK = _OWN & pl.col("gen_ai.output.messages").str.starts_with('[{"role": "tool"')
 
 AG2 = Dialect(
@@ -17,10 +18,10 @@ AG2 = Dialect(
     request_model=pl.when((_TYPE == "llm") & (pl.col("gen_ai.request.model") == pl.col("gen_ai.response.model"))).then(
         pl.lit(NOTHING)
     ),
-    agent=pl.when(_TALK).then(pl.lit("unknown")),
+    agent=pl.when(_TALK | _GAVE_BACK | _CHOOSING).then(pl.lit("unknown")),
     output=pl.when(_GAVE_BACK).then(pl.lit(NOTHING)),
     output_messages=pl.when(_GAVE_BACK).then(pl.lit(NOTHING)),
-    kind=pl.when((_TYPE == "agent") & _LEADS | _TALK)
+    kind=pl.when((_TYPE == "agent") & (_LEADS | _GAVE_BACK) | _TALK)
     .then(pl.lit(CHAIN))
     .otherwise(
         value(

@@ -312,3 +312,18 @@ def test_who_was_chosen_to_speak_is_no_answer():
         _spoken(4, 2, "planner", _called("c1"), at=3),
     )
     assert run["output"] is None
+
+
+def test_what_is_left_of_a_group_does_not_make_agents_of_who_chooses_and_who_runs_tools():
+    """The span of who leads the group has not come, nor that of the tool."""
+    came = '[{"role": "tool", "parts": [{"type": "text", "content": "mild"}]}]'
+    chosen = chat(2, 9, "planner", "Who is next?", at=0) | {"scope": OWN}
+    chosen["attributes"]["gen_ai.agent.name"] = "speaker_selection_agent"
+    (run,) = runs(
+        _by_itself(1, None, "user", "conversation", given='[{"role": "user", "parts": []}]', took=9),
+        chosen,
+        _by_itself(3, 9, "planner", given=None, at=2),
+        chat(4, 3, [("c1", "look", {"city": "Oslo"})], "Oslo?", at=2) | {"scope": OWN},
+        _by_itself(5, 9, "runner", given=None, said=came, at=5, took=3),
+    )
+    assert (run["agents"], [c["agent"] for c in run["llm_calls"]]) == (["planner"], [None, "planner"])
