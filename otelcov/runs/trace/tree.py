@@ -110,7 +110,7 @@ class Node:
         return None if place is None else self.side.definitions[place]
 
     def ancestors(self) -> Iterator[Node]:
-        """What is above it, nearest first; asked of many spans, rather `Nearest` or `within_any`."""
+        """What is above it, nearest first; who asks of many spans finds it once for all of them (above.py)."""
         node = self.parent
         while node is not None:
             yield node
