@@ -190,6 +190,28 @@ def test_an_agent_that_nobody_heard_of_since_its_tools_may_have_met_an_error():
     assert {"error", "timeout", "rate_limit"} <= set(run["boundaries_unknown"])
 
 
+def test_an_agent_whose_delegate_spoke_while_a_tool_went_on_was_left_at_that_tool():
+    """Who cancels a run of fast-agent leaves no error on its spans."""
+
+    def told(*later):
+        asks = _wanted(("call_a1", "agent__clerk", {"message": "note"}), ("call_b2", "lookup", {"id": "B2"}))
+        tool = {"tool_name": "lookup", "server_name": "box", "namespaced_tool_name": "lookup"}
+        sent = {"mcp.method.name": "tools/call"}
+        (run,) = runs(
+            _fast(1, None, "Agent: 'boss' generate", 0, 30),
+            chat(2, 1, asks, _asked("Do it"), at=1),
+            _fast(3, 1, "Agent: 'clerk[1]' generate", 3, 2),
+            chat(4, 3, "Noted.", _asked("note"), at=3.5),
+            _fast(5, 1, "MCP Tool: lookup", 6, 23.5, "mcp.mcp_aggregator", **tool),
+            span(6, 5, "MCP send tools/call lookup", at=7, took=22, scope="mcp-python-sdk", attributes=sent),
+            *later,
+        )
+        return run["status"], run["output"], "error" in run["boundaries_unknown"]
+
+    assert told() == ("unknown", None, True)
+    assert told(chat(7, 1, "Done.", at=29.6, took=0.2)) == ("ok", "Done.", False)
+
+
 def test_a_servers_tool_keeps_the_name_by_which_a_model_asked_for_it():
     asked = _wanted(("call_a1", "kit__lookup", {"id": "A1"}))
     named = {"tool_name": "lookup", "server_name": "kit", "namespaced_tool_name": "kit__lookup"}

@@ -333,7 +333,7 @@ def _left_after_tools(run: Evidence) -> bool:
 def left_at_tools(run: Evidence) -> bool:
     """Did a run of which nothing says how it went, nor what it put out, end on tools of which nothing came back, and
     none of which waits? Whoever cancels a program's own spans leaves them so."""
-    last, root = run.last, run.root
+    last, root = _at_a_tool_yet(run) or run.last, run.root
     if run.output is not None or (last is not None and (last.error or not last.requests or at_work(root, last))):
         return False
     if any(n.span.status_code or n.span.output is not None for n in (root, *top_agents(root))):
@@ -343,6 +343,16 @@ def left_at_tools(run: Evidence) -> bool:
     then = [(t, o) for t, o in run.done if last is None or t.turn == last.turn]
     then = then if last is not None else sorted(then, key=lambda both: both[0].start)[-1:]
     return bool(then) and all(t.answer is None and o.result is None and o.status == "unknown" for t, o in then)
+
+
+def _at_a_tool_yet(run: Evidence) -> ModelCall | None:
+    """Who asked for a tool that went on after the last words of an agent at work beside it, and was not heard of since
+    itself."""
+    last = run.last
+    then = (t.asked_by for t in run.tools if last is not None and any(n.end > last.end for n in t.nodes))
+    asker = max((c for c in then if c is not None), key=lambda c: c.start, default=None)
+    spoke = asker is not None and any(c.agent == asker.agent and c.start > asker.start for c in run.calls)
+    return None if spoke else asker
 
 
 def _outlasted(run: Evidence) -> bool:
