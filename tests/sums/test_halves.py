@@ -18,8 +18,9 @@ from collector.inbox import Inbox
 from collector.segment import Row
 from otelcov.cli import ahead
 from otelcov.cli.commands import app
-from otelcov.engine import Gone
+from otelcov.engine import Gone, serving
 from otelcov.engine.second import Second
+from otelcov.ground.processes import MEMORY
 from otelcov.sums import beside, halves
 from tests.runs.requests import T0, agent, chat, request, tool
 from tests.store.otlp import log_request
@@ -246,3 +247,18 @@ def test_a_second_process_ends_with_the_first():
     assert alone.ask(print, "this is no answer") is None
     alone.close()
     assert alone._process.returncode is not None
+
+
+@pytest.mark.parametrize("need", ahead._NEEDS)
+def test_what_the_second_process_is_to_prepare_is_there(need):
+    serving._prepare(need)
+
+
+@pytest.mark.parametrize("begun", [None, "a second process"])
+def test_memory_is_kept_for_some_seconds_where_a_second_process_has_begun(monkeypatch, begun):
+    monkeypatch.setattr(ahead, "_second", lambda store: begun)
+    monkeypatch.setattr(ahead, "_begun", [])
+    monkeypatch.setattr(os, "environ", {})
+    ahead.begin(["--store", "there"])
+    assert os.environ == ({} if begun is None else MEMORY)
+    assert ahead._begun == ([] if begun is None else [("there", begun)])

@@ -406,12 +406,13 @@ def _swallowed(root: Node) -> bool:
     an agent asked of itself, which then gives what words there were before (mcp-agent)."""
     if root.span.status_code and not (root.kind == CHAIN and root.span.status_code == 1):
         return False
-    steps = [root] if root.kind == AGENT and _own(root) is not None else [n for n in root.children if n.kind != SETUP]
-    if not steps or (root.span.output is not None and steps != [root]):
+    final = _own(root)
+    if final is None and root.span.output is None:
+        step = max((n for n in root.children if n.kind != SETUP), key=lambda n: (n.end, n.start), default=None)
+        final = None if step is None else _own(step) or step
+    if final is None or final.kind not in (AGENT, CHAIN):
         return False
-    final = max(steps, key=lambda n: (n.end, n.start))
-    final = _own(final) or final
-    return final.kind in (AGENT, CHAIN) and bool(exceptions(final)) and failure(final) is not None
+    return bool(exceptions(final)) and failure(final) is not None
 
 
 def _own(agent: Node) -> Node | None:

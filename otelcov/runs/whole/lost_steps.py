@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from itertools import takewhile
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
@@ -68,8 +68,8 @@ def delegate_broke_unseen(run: Evidence) -> bool:
     """Did an agent or a loop that a tool called fail, by no limit, once all tools had gone well that it had asked for
     last? The model that it asked then failed, perhaps, and has not come."""
     failed = [(n, why) for n in run.nodes if n.kind in (AGENT, CHAIN) and (why := failure(n)) is not None]
-    in_tools, innermost = _in_tools(n for n, _ in failed), dict[int, Node]()
-    inner = [n for n, why in failed if id(n) in in_tools and not limits(f"{why[0]}: {why[1]}")]
+    inner = [n for n, why in failed if run.in_a_tool(n) and not limits(f"{why[0]}: {why[1]}")]
+    innermost = dict[int, Node]()
     broke = {id(_who_broke(n, innermost)) for n in inner}
     newest: dict[int, ModelCall] = {}
     for call in reversed(run.calls) if broke else ():
@@ -82,19 +82,6 @@ def delegate_broke_unseen(run: Evidence) -> bool:
     for tool, found in run.done if asked else ():
         went.setdefault(tool.turn, []).append(found.status)
     return any(turn in went and set(went[turn]) == {"ok"} for turn in asked)
-
-
-def _in_tools(nodes: Iterable[Node]) -> set[int]:
-    """Those that are below a tool, and what is between, by id."""
-    known: dict[int, bool] = {}
-    for node in nodes:
-        path, above = [node], node.parent
-        while above is not None and above.kind != TOOL and id(above) not in known:
-            path.append(above)
-            above = above.parent
-        told = above is not None and (above.kind == TOOL or known[id(above)])
-        known.update((id(n), told) for n in path)
-    return {number for number, told in known.items() if told}
 
 
 def _who_broke(root: Node, known: dict[int, Node] | None = None) -> Node:
