@@ -21,7 +21,7 @@ _NEEDS = (  # in steps, between which it looks whether it is called: what decode
     "otelcov.store.pieces",
     "collector.wire:prepare",
     "otelcov.store.layout",
-    "otelcov.dialects.registry",
+    "otelcov.dialects.facts",
     "otelcov.runs",
     "otelcov.sums.live",
 )

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from operator import and_, or_
+from typing import Any
 
 import polars as pl
 from polars.expr.whenthen import ChainedThen, Then
@@ -32,19 +33,36 @@ _NULL_OF_NULL = frozenset([*(f"str.{does}" for does in _OF_TEXT.split()), "is_in
 """Functions that make null of what they are called on where that is null."""
 
 
+@dataclass(frozen=True)
+class Key:
+    """What a batch of spans bears."""
+
+    columns: frozenset[str]
+    scopes: frozenset[str | None]  # none: nobody knows which
+
+    def __le__(self, other: Key) -> bool:
+        """Whether all that can be true of this can be true of that."""
+        known = self.scopes and self.scopes <= other.scopes
+        return self.columns <= other.columns and bool(known or not other.scopes)
+
+    def __or__(self, other: Key) -> Key:
+        scopes = self.scopes | other.scopes if self.scopes and other.scopes else frozenset[str | None]()
+        return Key(self.columns | other.columns, scopes)
+
+
 class Present:
     """What a batch of spans bears: which attributes, and which scopes."""
 
-    def __init__(self, attributes: pl.DataFrame) -> None:
-        self.columns = frozenset(attributes.columns)
-        self._there = self.columns.union(CONTEXT)
-        scopes = attributes["scope.name"].unique() if "scope.name" in self.columns else pl.Series(dtype=pl.String)
-        self._scopes = frozenset(scopes) if len(scopes) <= _MOST_SCOPES else frozenset()
-
-    @property
-    def key(self) -> tuple[frozenset[str], frozenset[str | None]]:
+    def __init__(self, key: Key) -> None:
         """Of two batches with one key the same can be true."""
-        return self.columns, self._scopes
+        self.key = key
+        self._scopes = key.scopes if len(key.scopes) <= _MOST_SCOPES else frozenset()
+        self._there = key.columns.union(CONTEXT)
+
+    @classmethod
+    def of(cls, attributes: pl.DataFrame) -> Present:
+        scopes = frozenset[str | None](attributes["scope.name"].unique() if "scope.name" in attributes.columns else [])
+        return cls(Key(frozenset(attributes.columns), scopes if len(scopes) <= _MOST_SCOPES else frozenset()))
 
     def may_hold(self, condition: Condition) -> bool:
         if condition.either:
@@ -278,6 +296,10 @@ class Answer:
     @cached_property
     def _form(self) -> _Form:
         return _form(self.expr)
+
+    def __getstate__(self) -> dict[str, Any]:
+        told = {"conditions": self.conditions, "deciding": self.deciding}
+        return {"expr": self.expr, "roots": self.roots, "plain": self.plain, "_cuts": [], **told}
 
     def first_asked(self) -> Iterator[Condition]:
         """What decides whether it tells anything, as far as it is known."""

@@ -11,6 +11,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from otelcov.ground import caches
 from otelcov.ground.errors import UsageError, did_you_mean
 
 _VARIABLES = {
@@ -74,5 +75,4 @@ def cache(store: str) -> Path:
     """Where this user keeps on this machine what can be computed from a remote store again."""
     from hashlib import sha256
 
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "otelcov" / sha256(store.rstrip("/").encode()).hexdigest()[:16]
+    return caches.folder() / sha256(store.rstrip("/").encode()).hexdigest()[:16]

@@ -22,6 +22,7 @@ import polars as pl
 
 from otelcov.coverage.observations import Observations, partial
 from otelcov.coverage.selection import inside, select
+from otelcov.ground import plugins
 from otelcov.ground.config import Config
 from otelcov.ground.schemas import LOGS, SPANS, no_runs
 from otelcov.ground.selection import Selection
@@ -29,6 +30,7 @@ from otelcov.ground.windows import Window
 from otelcov.store import pieces, scan
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
     from pathlib import Path
 
     from collector.segment import Row
@@ -59,7 +61,7 @@ class Half:
         """The half that the second process begins to decode. Raises Gone."""
         second.forget()
         rest, requests = look.halved(_SHARE)
-        second.call(_take, requests)
+        second.call(_take, requests, plugins.installed())
         return cls(second, look, rest)
 
     def again(self, look: pieces.Look) -> Half:
@@ -152,8 +154,9 @@ class _Held:
 _held: _Held
 
 
-def _take(requests: list[Row]) -> pl.DataFrame:
+def _take(requests: list[Row], installed: tuple[EntryPoint, ...]) -> pl.DataFrame:
     global _held
+    plugins.know(installed)
     empty = pieces.empty_rows("spans")
     rows = scan.held("spans", requests).select(empty.columns) if requests else empty
     _held = _Held(rows, (rows.clear(), LOGS.to_frame()), no_runs())

@@ -6,10 +6,10 @@ import re
 import polars as pl
 import pytest
 
-from otelcov.dialects import answers, registry
+from otelcov.dialects import answers, asked, registry
 from otelcov.dialects.answers import CONTEXT, Answer, Present, conditions
 
-ALL = [answer for some in registry._answers(registry.DIALECTS).values() for answer in some if not answer.plain]
+ALL = [answer for some in asked._answers(registry.DIALECTS).values() for answer in some if not answer.plain]
 
 
 def _words(answer: Answer) -> list[str]:
@@ -43,7 +43,7 @@ def test_what_is_left_of_an_answer_tells_what_the_whole_tells(seed):
     for answer in ALL:
         batch = _batch(answer, by)
         absent = [pl.lit(None, dtype=pl.String).alias(root) for root in answer.roots if root not in batch.columns]
-        left = answer.cut(Present(batch))
+        left = answer.cut(Present.of(batch))
         whole = batch.with_columns(absent).select(answer.expr).to_series().cast(pl.String)
         if left is None:
             assert whole.null_count() == batch.height, answer.expr
@@ -64,7 +64,7 @@ def _nothing(exprs: list[pl.Expr]) -> dict[str, object]:
 
 def test_what_asks_for_an_attribute_tells_nothing_without_it():
     for answer in ALL:
-        answer.cut(Present(pl.DataFrame({root: ["x"] for root in answer.roots})))
+        answer.cut(Present.of(pl.DataFrame({root: ["x"] for root in answer.roots})))
     asking = [condition.expr for condition in answers._CONDITIONS.values() if condition.asks]
     values = [leaf.expr for answer in ALL for leaf in _leaves(answer._form) if leaf.asks]
     assert (len(asking), len(values)) > (300, 300)
@@ -110,7 +110,7 @@ def test_who_asks_for_an_attribute(expr, asks):
 
 def test_a_value_that_stands_for_nothing_is_kept():
     answer = Answer.of(pl.when(pl.col("a") == "x").then(pl.col("b").fill_null("")).otherwise(pl.col("c")))
-    left = answer.cut(Present(pl.DataFrame({"a": ["x"], "c": ["y"]})))
+    left = answer.cut(Present.of(pl.DataFrame({"a": ["x"], "c": ["y"]})))
     assert left is not None
     assert pl.DataFrame({"a": ["x"], "b": [None], "c": ["y"]}).select(left.expr.alias("told"))["told"].to_list() == [""]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from otelcov.dialects import registry
+from otelcov.dialects import asked, facts
 from otelcov.dialects.answers import Answer
 from otelcov.dialects.base import matches
 from otelcov.runs.trace.spans import table
@@ -35,20 +35,20 @@ def test_what_was_told_of_other_batches_changes_no_fact(monkeypatch: pytest.Monk
     some = [scenario for dialect in dialects("corpus")[::9] for scenario in packed("corpus", dialect)[:1]]
     alone = []
     for scenario in some:
-        registry._TOLD.clear()
-        registry._ASKED.clear()
+        facts._TOLD.clear()
+        asked._ASKED.clear()
         alone.append(_facts(scenario))
-    registry._TOLD.clear()
-    monkeypatch.setattr(registry, "_MOST_KNOWN", 3)
+    facts._TOLD.clear()
+    monkeypatch.setattr(asked, "_MOST_KNOWN", 3)
     for rows, size in ((2_000, 8 << 20), (2_000, 60_000), (20, 8 << 20)):
-        monkeypatch.setattr(registry, "_MOST_ROWS", rows)
-        monkeypatch.setattr(registry, "_MOST_BYTES", size)
+        monkeypatch.setattr(facts, "_MOST_ROWS", rows)
+        monkeypatch.setattr(facts, "_MOST_BYTES", size)
         for _ in range(2):
-            for scenario, facts in zip(some, alone, strict=True):
-                assert _facts(scenario).equals(facts), scenario.name
-                assert sum(frame.estimated_size() for frame in registry._TOLD.values()) <= size
-        assert registry._TOLD and 0 < len(registry._ASKED) <= 3
-        registry._TOLD.clear()
+            for scenario, told in zip(some, alone, strict=True):
+                assert _facts(scenario).equals(told), scenario.name
+                assert sum(frame.estimated_size() for frame in facts._TOLD.values()) <= size
+        assert facts._TOLD and 0 < len(asked._ASKED) <= 3
+        facts._TOLD.clear()
 
 
 def test_a_column_of_several_values_on_which_nothing_depends_is_none_of_few() -> None:
@@ -56,6 +56,6 @@ def test_a_column_of_several_values_on_which_nothing_depends_is_none_of_few() ->
         {"span.name": ["x", "y"] * 100, "count": [str(n) for n in range(100)] * 2, "word": ["w"] * 200}
     )
     told = [Answer.of(pl.when(pl.col("span.name") == "x").then(pl.col(name)).otherwise(None)) for name in frame.columns]
-    assert registry._few(frame, told) == ["span.name", "word"]
-    asked = Answer.of(pl.when(pl.col("count") == "7").then(pl.col("word")).otherwise(None))
-    assert registry._few(frame, [*told, asked]) == ["count", "span.name", "word"]
+    assert facts._few(frame, told) == ["span.name", "word"]
+    more = Answer.of(pl.when(pl.col("count") == "7").then(pl.col("word")).otherwise(None))
+    assert facts._few(frame, [*told, more]) == ["count", "span.name", "word"]

@@ -8,8 +8,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from otelcov.dialects.asked import keys
 from otelcov.dialects.base import Dialect
-from otelcov.dialects.registry import keys
 from otelcov.ground.errors import OtelcovError
 
 DIALECT = """

@@ -14,7 +14,8 @@ from typing import Any
 import polars as pl
 
 from otelcov.dialects import base
-from otelcov.dialects.registry import dialects, facts, keys
+from otelcov.dialects.asked import keys
+from otelcov.dialects.facts import facts
 from otelcov.runs.trace.attributes import columns, event_pairs, scope_of
 from otelcov.runs.trace.moved import put_back
 from otelcov.runs.trace.packed import unpacked
@@ -178,8 +179,7 @@ def _facts(spans: pl.DataFrame, logs: pl.DataFrame, told: pl.DataFrame) -> pl.Da
     """The facts of a batch of spans, the flattened ones as flags, beside their size."""
     from otelcov.store.otlp import span_bytes
 
-    table = dialects()
-    wanted = set(keys(table))
+    wanted = set(keys())
     back, logs = put_back(logs, spans)
     more = [*event_pairs(spans["events"], wanted), *record_pairs(logs, spans, wanted), *back, *unpacked(spans)]
     wide, families = columns([spans["attributes"], spans["content"]], wanted, spans.height, more)
@@ -213,9 +213,7 @@ def _facts(spans: pl.DataFrame, logs: pl.DataFrame, told: pl.DataFrame) -> pl.Da
     )
     return pl.concat(
         [
-            facts(context, table).select(
-                "kind", *{c for _, shown in SHARES.values() for c in shown if c not in _FLAGS}
-            ),
+            facts(context).select("kind", *{c for _, shown in SHARES.values() for c in shown if c not in _FLAGS}),
             sizes,
             pl.DataFrame([named, span_bytes(spans).bin.size().alias("bytes"), *flags]),
             seen.select(pl.col("told").fill_null(False)),

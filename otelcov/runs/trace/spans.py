@@ -17,8 +17,8 @@ import polars as pl
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 
 from otelcov.dialects import base
-from otelcov.dialects.registry import dialects as all_dialects
-from otelcov.dialects.registry import facts, keys
+from otelcov.dialects.asked import keys
+from otelcov.dialects.facts import facts
 from otelcov.ground.masks import first_bytes, missing
 from otelcov.ground.patterns import late
 from otelcov.runs.content.chat import ROLES
@@ -125,9 +125,8 @@ def read(spans: pl.DataFrame, logs: pl.DataFrame) -> tuple[list[Span], Side]:
 def table(spans: pl.DataFrame, logs: pl.DataFrame, named: Collection[str] = ()) -> tuple[pl.DataFrame, Side]:
     """The spans of a batch of whole traces - a column per field of `Span`, sorted by (trace, start, span id) - and
     their side facts. `logs` are those traces' records, `named` attributes that are wanted as they are."""
-    every = all_dialects()
     spans, height = named_back(mapped_back(spans)), spans.height
-    wanted = {*keys(every), *_RATES, _PRIORITY, _FRAMEWORK} | set(named)
+    wanted = {*keys(), *_RATES, _PRIORITY, _FRAMEWORK} | set(named)
     back, logs = put_back(logs, spans)
     more = [*event_pairs(spans["events"], wanted), *record_pairs(logs, spans, wanted), *back, *unpacked(spans)]
     wide, families = columns([spans["attributes"], spans["content"]], wanted, height, more)
@@ -142,7 +141,7 @@ def table(spans: pl.DataFrame, logs: pl.DataFrame, named: Collection[str] = ()) 
         ),
     )
     side = Side(families=families)
-    found = facts(context, every).pipe(kinds_lost, spans, families)
+    found = facts(context).pipe(kinds_lost, spans, families)
     found = found.pipe(called_so_alone, spans, context, families).pipe(_kinds_of_failed, spans)
     found = _told_better(found, spans, context).pipe(without_emptied, spans)
     offered = found["definitions"]
