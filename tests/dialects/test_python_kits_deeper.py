@@ -280,6 +280,20 @@ def test_what_a_tool_threw_may_have_ended_a_run_whose_frame_was_lost():
     assert (run["status"], "error" in run["boundaries_unknown"]) == ("unknown", True)
 
 
+@pytest.mark.parametrize("asked", [True, False])
+def test_what_a_tool_threw_beside_an_agent_that_spoke_since_may_have_ended_the_run_too(asked):
+    """Langroid, its tools and agents told by decorators of OpenInference's; Pydantic AI on DBOS."""
+    calls = [("c1", "dig", {}), ("c2", "ask_writer", {})]
+    (run,) = runs(
+        chat(2, 1, calls if asked else [("c0", "look", {})], "go", at=1),
+        tool(3, 1, "dig", "c1", at=3, error="boom"),
+        tool(4, 1, "ask_writer", "c2", "done", at=3, took=9),
+        agent(5, "writer", 4, at=4, took=7),
+        chat(6, 5, "done", "write", at=5),
+    )
+    assert (run["status"], "error" in run["boundaries_unknown"]) == ("unknown", True)
+
+
 def test_what_a_method_of_a_flow_is_given_that_listens_to_another_is_no_word_of_the_users():
     """CrewAI under OpenInference, whose listener ends the flow's own span late."""
     scope = {"scope": "openinference.instrumentation.crewai._event_listener"}

@@ -393,7 +393,7 @@ def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
         unknown |= {"length", "content_filter"}
     if run.root.orphan and run.root.kind != LLM:
         unknown |= {"max_steps", "cost_limit", "error", "timeout"}
-    elif run.root.orphan and last is not None and any(o.error_kind == "hard" for o in run.left(last)):
+    elif run.root.orphan and _thrown_at_last(run):
         unknown.add("error")  # what a tool threw may have ended the run, as what frames it would tell
     if seen & {"max_steps", "cost_limit"}:
         return
@@ -417,6 +417,17 @@ def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
 
 
 _OF_ANSWERS = {"error", "timeout", "rate_limit", "length", "content_filter"}  # which one unseen may have met
+
+
+def _thrown_at_last(run: Evidence) -> bool:
+    """Did a tool fail that the last answer asked for, or one outside of agents since a model was asked there? Agents
+    that were called beside it may have spoken since."""
+    if run.last is not None and any(o.error_kind == "hard" for o in run.left(run.last)):
+        return True
+    agent = nearest(lambda n: n.kind == AGENT)
+    asked = max((c.start for c in run.calls if agent(c.node) is None), default=None)
+    threw = (t.nodes[0] for t, o in run.done if t.nodes and o.error_kind == "hard")
+    return asked is not None and any(n.start >= asked and agent(n) is None for n in threw)
 
 
 def _left_at_another(run: Evidence, last: ModelCall) -> bool:
