@@ -262,6 +262,8 @@ def _check_steps(form: _Form) -> None:
     trace, tools, models = form.trace, form.is_a(TOOL_), form.is_a(LLM_)
     headless = form.headless[trace]
     form.spoil(form.failed & (form.is_a(AGENT_) | models) & headless)
+    called = form.count_of(form.is_a(AGENT_)) > 0
+    form.spoil(form.failed & tools & form.lost & called[trace])  # it may have ended the run beside them
     form.spoil(form.is_a(AGENT_) & form.told["nameless"])
     agent = form.codes("agent")
     stamped = (models | tools) & (agent >= 0)
