@@ -37,7 +37,7 @@ from otelcov.runs.tools.calls import merge
 from otelcov.runs.tools.executions import own_up, tool_spans
 from otelcov.runs.tools.handed_in import ways_to_answer
 from otelcov.runs.tools.later import Later
-from otelcov.runs.tools.stopped import may_have_gone_on, with_left
+from otelcov.runs.tools.stopped import bare_words, may_have_gone_on, with_left
 from otelcov.runs.trace.above import all_above
 from otelcov.runs.trace.tree import Node
 from otelcov.runs.whole.answer_text import output_text
@@ -237,7 +237,7 @@ def _outcomes(work: _Work, soft: tuple[str, ...], incomplete: set[str]) -> list[
     ended = [*may_have_ended(root, work.calls, tools, outcomes), *ended_a_loop(work.calls, tools, outcomes)]
     for found in [*ended, *may_have_thrown(root, work.calls, tools, outcomes, work.offered)]:
         found.status = "unknown"
-    for found in may_have_gone_on([*work.calls, *work.overwritten], tools, outcomes):
+    for found in [*may_have_gone_on([*work.calls, *work.overwritten], tools, outcomes), *bare_words(tools, outcomes)]:
         found.status = "unknown"
     for found in [*may_be_stopped(root, tools, outcomes, later), *may_have_run(tools, outcomes, work.offered)]:
         found.status = "unknown"

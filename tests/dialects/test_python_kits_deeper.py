@@ -294,6 +294,22 @@ def test_what_a_tool_threw_beside_an_agent_that_spoke_since_may_have_ended_the_r
     assert (run["status"], "error" in run["boundaries_unknown"]) == ("unknown", True)
 
 
+@pytest.mark.parametrize(("other", "status"), [({"func": "Rainy."}, "unknown"), ("Rainy.", "ok")])
+def test_bare_words_beside_what_upsonic_frames_may_be_what_a_function_raised(other, status):
+    """Upsonic 0.77, of which a client's instrumentation alone tells; it says what an answer wrongly asked for."""
+    calls = [("c1", "rain", {}), ("c2", "weather", {}), ("c3", "weather", {})]
+    said = "Missing required argument(s) for 'weather': city. This usually means"
+    gave = {"c1": json.dumps(other), "c2": "no such city", "c3": said}
+    parts = [[{"type": "tool_call_response", "id": call, "result": text}] for call, text in gave.items()]
+    heard = [{"role": "tool", "parts": some} for some in parts]
+    (run,) = runs(
+        span(1, None, "job", took=9),
+        chat(2, 1, calls, "Weather?", at=1),
+        chat(3, 1, "Sunny.", [{"role": "user", "parts": [{"type": "text", "content": "Weather?"}]}, *heard], at=5),
+    )
+    assert [c["status"] for c in run["tool_calls"]] == ["ok", status, "error"]
+
+
 def test_what_a_method_of_a_flow_is_given_that_listens_to_another_is_no_word_of_the_users():
     """CrewAI under OpenInference, whose listener ends the flow's own span late."""
     scope = {"scope": "openinference.instrumentation.crewai._event_listener"}

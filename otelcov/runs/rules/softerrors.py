@@ -41,7 +41,7 @@ _BEGINS = late(
     | (?:Tool|Function)\s+\S+\s+is\s+not\s+(?:a\s+valid|available)
     | Failed\s+to\s+(?:execute|call|run|invoke)\b
     | Unknown\s+(?:tool|function)\b
-    | Missing\s+required\s+(?:argument|parameter)(?:s|\(s\))?\s*:
+    | Missing\s+required\s+(?:argument|parameter)(?:s|\(s\))?(?:\s+for\s+'[^'\n]{1,200}')?\s*:   # …, Upsonic
     | \[?(?:ERROR|FAILED|FAILURE)\]?\s*[:\-]
     | \[tool_error\]\s                                                           # Dynamiq
     | \{:error,[ ]                                                              # Elixir

@@ -77,3 +77,15 @@ def may_have_gone_on(calls: Collection[ModelCall], tools: list[ToolCall], outcom
     newest = max((c.start for c in calls), default=0)
     left = [(t, o) for t, o in zip(tools, outcomes, strict=True) if t.asked_by is not None and t.turn is None]
     return [o for t, o in left if t.end <= newest]
+
+
+def bare_words(tools: list[ToolCall], outcomes: list[Outcome]) -> list[Outcome]:
+    """Of those of which messages alone tell what came back as bare words, where what others gave is in a frame
+    (Upsonic): what a function raised comes back so."""
+    told = [(o, o.result) for t, o in zip(tools, outcomes, strict=True) if not t.nodes and o.status == "ok"]
+    if not any(isinstance(given, dict) and "func" in given and _FRAME.issuperset(given) for _, given in told):
+        return []
+    return [o for o, given in told if isinstance(given, str)]
+
+
+_FRAME = {"func_before", "func", "func_cache", "func_after"}
