@@ -310,6 +310,23 @@ def test_bare_words_beside_what_upsonic_frames_may_be_what_a_function_raised(oth
     assert [c["status"] for c in run["tool_calls"]] == ["ok", status, "error"]
 
 
+@pytest.mark.parametrize("back", [True, False])
+def test_a_run_whose_tools_are_not_told_may_have_failed_at_them_though_another_answered_since(back):
+    """Inspect AI, of which a client's instrumentation alone tells; its frame is the program's, and never fails."""
+    calls = [("c1", "writer", {"task": "write it"}), ("c2", "dig", {})]
+    parts = [{"type": "tool_call", "id": call, "name": name, "arguments": x} for call, name, x in calls]
+    gave = [{"type": "tool_call_response", "id": call, "result": "fine"} for call in ("c1", "c2")]
+    heard = [{"role": "user", "parts": [{"type": "text", "content": "go"}]}]
+    heard += [{"role": "assistant", "parts": parts}, *({"role": "tool", "parts": [part]} for part in gave)]
+    (run,) = runs(
+        span(1, None, "job", took=20),
+        chat(2, 1, calls, "go", at=1),
+        chat(3, 1, "written", "write it", at=3),
+        *([chat(4, 1, "done", heard, at=5)] if back else []),
+    )
+    assert (run["status"], run["output"]) == (("ok", "done") if back else ("unknown", None))
+
+
 def test_what_a_method_of_a_flow_is_given_that_listens_to_another_is_no_word_of_the_users():
     """CrewAI under OpenInference, whose listener ends the flow's own span late."""
     scope = {"scope": "openinference.instrumentation.crewai._event_listener"}

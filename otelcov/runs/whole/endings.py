@@ -120,6 +120,7 @@ def status(run: Evidence) -> str:
             any(r.name not in run.ways for r in last.requests)
             or (asks(last.finish) and last.outputs is None)
             or (_may_ask(last) and (last.cut or last.truncated_output))
+            or any(o.status == "unknown" and not t.nodes and t.asked_by is not None for t, o in run.done)
         )
     ):
         return "unknown"  # what frames it does not know of agents, nor whether what was asked for was done
