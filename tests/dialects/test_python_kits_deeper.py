@@ -327,6 +327,27 @@ def test_a_run_whose_tools_are_not_told_may_have_failed_at_them_though_another_a
     assert (run["status"], run["output"]) == (("ok", "done") if back else ("unknown", None))
 
 
+@pytest.mark.parametrize("lost", [True, False])
+def test_what_a_history_tells_that_a_tool_was_given_is_no_word_of_the_users(lost):
+    """Langroid under a client's instrumentation, whose agents are not named: two are called, and the first step of who
+    called them is lost."""
+    first, then = ("c1", "ask_writer", {"task": "write it"}), ("c2", "ask_finder", {"task": "find it"})
+    given = {"type": "tool_call", "id": "c1", "name": "ask_writer", "arguments": first[2]}
+    heard = [
+        {"role": "user", "parts": [{"type": "text", "content": "go"}]},
+        {"role": "assistant", "parts": [given]},
+        {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "result": "written"}]},
+    ]
+    (run,) = runs(
+        span(1, None, "job", took=20, error="boom"),
+        *([] if lost else [chat(2, 1, [first], "go", at=1)]),
+        chat(3, 1, "written", "write it", at=3),
+        chat(4, 1, [then], heard, at=5),
+        chat(5, 1, "found", "find it", at=7),
+    )
+    assert run["input"] == (None if lost else "go")
+
+
 def test_what_a_method_of_a_flow_is_given_that_listens_to_another_is_no_word_of_the_users():
     """CrewAI under OpenInference, whose listener ends the flow's own span late."""
     scope = {"scope": "openinference.instrumentation.crewai._event_listener"}

@@ -59,18 +59,34 @@ def on_a_task(call: ModelCall, calls: list[ModelCall]) -> bool:
     words = next((x.text for x in call.inputs or () if x.role == "user"), None)
     if not words or not words.strip():
         return False
-    newest = dict[str | None, ModelCall]()
-    for other in reversed(calls):  # histories are long: of each agent's, one is read
-        if other.agent not in newest and other.inputs:
-            newest[other.agent] = other
+    newest = _newest_told(calls)
     for other in calls:
         told = list(other.asked) if other.start < call.start else []
-        if newest.get(other.agent) is other:
+        if id(other) in newest:
             told += [r for x in other.inputs or () for r in x.requests]
         gave = any(sets_a_task(r.name) and _given(r, words.strip()) for r in told) if other is not call else False
         if gave and not any(x.role == "user" and _says(x.text, words.strip()) for x in other.inputs or ()):
             return True
     return False
+
+
+def _newest_told(calls: list[ModelCall]) -> set[int]:
+    """The newest of each agent's calls that tell a history, and of the newest that are nobody's those of each
+    conversation, by its first words. Histories are long: no more of them are read."""
+    found, known, unnamed = set[int](), set[tuple[str | None, str | None]](), 0
+    for call in reversed(calls):
+        nobodys = call.agent is None
+        if (unnamed == _UNNAMED if nobodys else (call.agent, None) in known) or not call.inputs:
+            continue
+        words = next((x.text for x in call.inputs if x.role == "user"), None) if nobodys else None
+        unnamed += nobodys
+        if (call.agent, words) not in known:
+            known.add((call.agent, words))
+            found.add(id(call))
+    return found
+
+
+_UNNAMED = 8
 
 
 def _given(request: Request, words: str) -> bool:
