@@ -176,6 +176,23 @@ def test_a_call_whose_span_is_lost_was_not_answered_from_memory_for_being_a_litt
     assert [c["status"] for c in run["tool_calls"]] == ["ok", "unknown"]
 
 
+def test_a_call_whose_span_is_lost_was_not_answered_from_memory_by_a_clock_that_counts_milliseconds():
+    """Spans of OpenTelemetry's for JavaScript begin at whole ones, and end between them."""
+    back = [
+        {"role": "user", "parts": [{"type": "text", "content": "Blue?"}]},
+        *(_called_and_heard("c1"), _heard("c1"), _called_and_heard("c2"), _heard("c2")),
+    ]
+    look = {"gen_ai.tool.call.arguments": "{}"}
+    (run,) = runs(
+        agent(1, "planner", took=0.05),
+        chat(2, 1, [("c1", "look", {})], "Blue?", took=0.0101),
+        tool(3, 1, "look", call="c1", result="yes", at=0.011, took=0.0003, attributes=look),
+        chat(4, 1, [("c2", "look", {})], back[:3], at=0.011, took=0.0101),
+        chat(5, 1, "It is.", back, at=0.021),
+    )
+    assert [c["status"] for c in run["tool_calls"]] == ["ok", "unknown"]
+
+
 def _called_and_heard(id):
     return {"role": "assistant", "parts": [{"type": "tool_call", "id": id, "name": "look", "arguments": {}}]}
 

@@ -261,8 +261,10 @@ def _from_memory(call: ToolCall, executed: list[ToolCall], model_calls: list[Mod
     ran = [c.end - c.start for c in executed if same_name(c.name, call.name)]
     later = (model_calls[turn] for turn in range(asker.turn + 1, len(model_calls)))
     after = next((mc for mc in later if mc.agent == asker.agent), None)
-    between = after.start - asker.end if after is not None else 0
-    if not ran or after is None or between >= min(ran):
+    if not ran or after is None:
+        return False
+    between = max(after.start - asker.end, 0) + (0 if after.start % _TICK_NS else _TICK_NS)
+    if between >= min(ran):
         return False
     if between * _SCATTER >= min(ran) and not any(_REMEMBERS.search(n.span.scope) for n in asker.node.ancestors()):
         return False
@@ -272,6 +274,7 @@ def _from_memory(call: ToolCall, executed: list[ToolCall], model_calls: list[Mod
 
 
 _REMEMBERS = late("crewai|beeai")
+_TICK_NS = 1_000_000  # by which some clocks tell when a span began (OpenTelemetry's for JavaScript)
 _SCATTER = 32  # how many times as long one call of a tool may take as another
 
 
