@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Container
+from collections.abc import Callable, Container
 from functools import lru_cache
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.dialects.genai import BEFORE
 from otelcov.ground.patterns import late
+from otelcov.runs.content.wrapped import arguments_of
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.tools.executions import kit, span_name
 from otelcov.runs.trace.above import Above
@@ -24,7 +25,7 @@ def name_tools(nodes: list[Node], calls: list[ModelCall]) -> None:
     asked = {spelling(r.name): r.name for call in calls for r in call.asked if r.name}
     if not calls or any(call.outputs is None and call.error is None for call in calls):
         _told_by_hand(nodes, asked, calls)
-    bare = [n for n in nodes if n.kind in (None, CHAIN) and n.parent is not None] if asked else []
+    bare = [n for n in nodes if n.kind in (None, CHAIN) and (n.parent is not None or n.orphan)] if asked else []
     if not bare:
         return
     for n in nodes:
@@ -35,16 +36,16 @@ def name_tools(nodes: list[Node], calls: list[ModelCall]) -> None:
     found = [(n, x) for n, x in found if (n.kind is None or _leaf(n)) and not (_remote(n) and _librarys(n, x, kits))]
     if not found:
         return
-    within: dict[int, list[ModelCall]] = {}
+    within: dict[int | bytes, list[ModelCall]] = {}
     asks, runs = _holder(AGENT, TOOL), _holder(AGENT, LLM, TOOL)
     for call in sorted(calls, key=_when):
-        for holder in {id(n) for n in (*call.layers, asks(call.node) or call.node)}:
+        for holder in {*map(id, call.layers), asks(call.node)}:
             within.setdefault(holder, []).append(call)
     ran: dict[tuple[int, str], tuple[ModelCall, list[Node]]] = {}
     for node, name in found:
-        some = within.get(id(runs(node) or node), [])
+        some = within.get(runs(node), [])
         before = bisect_right(some, (node.start, node.start), key=_when)  # at once with it, only what was over
-        if before:
+        if before and not _given_other(node, name, some[before - 1]):
             ran.setdefault((id(some[before - 1]), name), (some[before - 1], []))[1].append(node)
     for (_, name), (call, some_ran) in ran.items():
         outer = _outermost(some_ran) if len(some_ran) > 1 else some_ran
@@ -137,9 +138,23 @@ def _remote(node: Node) -> bool:
 _INTERNAL = 1  # OTLP's kind of a span
 
 
-def _holder(*kinds: str) -> Above[Node | None]:
-    """The innermost span of these kinds that one is in, or the outermost of all."""
-    return Above(lambda above, found: above if found is None or above.kind in kinds else found, None)
+def _given_other(node: Node, tool: str, call: ModelCall) -> bool:
+    """Was what ran given other values than a model asked for, by the names of what it asked to be given?"""
+    mine = arguments_of(node.span.arguments or node.span.input)[0]
+    asked = [arguments_of(r.arguments)[0] for r in call.asked if spelling(r.name or "") == tool]
+    return mine is not None and bool(asked) and all(a and a.keys() == mine.keys() and a != mine for a in asked)
+
+
+def _holder(*kinds: str) -> Callable[[Node], int | bytes]:
+    """The innermost span of these kinds that one is in, or the outermost of all, or what that has lost."""
+    inner = Above[Node | None](lambda above, found: above if found is None or above.kind in kinds else found, None)
+
+    def holder(node: Node) -> int | bytes:
+        found = inner(node) or node
+        lost = found.span.parent_span_id if found.orphan and (found is node or found.kind not in kinds) else None
+        return lost or id(found)
+
+    return holder
 
 
 @lru_cache(maxsize=4096)

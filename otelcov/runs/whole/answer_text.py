@@ -24,7 +24,7 @@ from otelcov.runs.rules.handovers import asks
 from otelcov.runs.tools.call import short_id
 from otelcov.runs.tools.handed_in import answer_put_in, answer_put_out, is_answer
 from otelcov.runs.trace.above import Above
-from otelcov.runs.trace.tree import Node, exceptions, failure
+from otelcov.runs.trace.tree import Node, aborted, exceptions, failure
 from otelcov.runs.whole.asked_text import solves
 from otelcov.runs.whole.at_work import used_unseen
 from otelcov.runs.whole.judges import without_verdicts
@@ -110,7 +110,7 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
             return None
         if limit is None or (len(text) < limit and not last.truncated_output):
             return final_answer(text)
-    if (pending or (last is not None and last.outputs is None)) and failure(root) is not None:
+    if (pending or (last is not None and last.outputs is None)) and (failure(root) is not None or aborted(root)):
         return None
     for told, why in agent_said(root):
         if told and why != "interrupt":

@@ -224,7 +224,7 @@ def _answered_around(root: Node, last: ModelCall) -> bool:
     told, above = root.span.output or "", list(last.node.ancestors())
     if root not in above or root.orphan or not answers(assistant_text(told, None)):
         return False
-    return last.error is not None and last.error[1][:_WORDS] not in told and all(failure(n) is None for n in above)
+    return last.error is not None and last.error[1][:_WORDS] not in told and failure(root) is None
 
 
 _WORDS = 64  # letters of an error by which an output is known to tell it
