@@ -215,3 +215,14 @@ def test_what_an_mcp_server_flagged_in_a_message_that_was_cut_may_have_failed(le
         chat(4, 1, "Done.", "go", at=5),
     )
     assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("look", status)]
+
+
+@pytest.mark.parametrize(("content", "result"), [("saw 1", "saw 1"), ("", ""), ("a long te", None)])
+def test_what_a_tool_gave_is_read_out_of_a_message_of_which_the_rest_is_cut(content, result):
+    """Traceloop's newest for JavaScript (0.27), at a limit on the length of values."""
+    gave = '{"lc":1,"type":"constructor","id":["langchain_core","messages","ToolMessage"],"kwargs":{"status":"success"'
+    gave += f',"content":"{content}' + ('","tool_call_id":"call_1","name":"look","meta' if result is not None else "")
+    told = {"gen_ai.operation.name": "execute_tool", "gen_ai.provider.name": "langchain"}
+    told |= {"traceloop.span.kind": "task", "traceloop.entity.name": "look", "traceloop.entity.output": gave}
+    (run,) = runs(span(1, None, "execute_tool look", scope="@traceloop/instrumentation-langchain", attributes=told))
+    assert [c["result"] for c in run["tool_calls"]] == [result]

@@ -357,8 +357,10 @@ def _told(choices: list[Value]) -> Value:
 _CUT_FRAME = late(
     r"""(?: \{"output":\s?(?= \{"(?:content|lc)": )         # LangSmith; Traceloop, around LangChain's form
         | (?= \{"type":\s?"(?:tool|ToolMessage|text)" )     # OpenInference for LangChain; MCP's parts
+        | (?= \{"lc": )                                     # Traceloop 0.27 for JavaScript
         )
-        \{ (?:"lc":[^{}]*"ToolMessage"\],\s?"kwargs":\s?\{ | "type":\s?"\w+",\s?(?:"data":\s?\{)? )?
+        \{ (?:"lc":[^{}]*"ToolMessage"\],\s?"kwargs":\s?\{ (?:"status":\s?"\w+",\s?)?
+            | "type":\s?"\w+",\s?(?:"data":\s?\{)? )?
         (?: "(?:content|text)":\s? ("(?:[^"\\]|\\.)*")[,}] )?""",
     re.X,
 )
