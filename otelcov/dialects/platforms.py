@@ -103,6 +103,8 @@ _LMNR_AGENT = (
 )
 _IS_LMNR_AGENT = (_LMNR_AGENT != "") & (pl.col("span.name") == _LMNR_AGENT)
 _LMNR_HANDS_OVER = scope(r"^lmnr\.tracer$") & (pl.col("span.name") == "agents.handoff")  # whose facts may be dropped
+# A function of the program's, of which its SDK for JavaScript (0.8) says no type.
+_LMNR_OBSERVED = scope(r"^lmnr\.tracer$") & _LMNR.is_null() & first("lmnr.span.input", "lmnr.span.output").is_not_null()
 # Spans around an agent's that tell what was used.
 _LMNR_AROUND = first("openai.agents.task.name", "openai.agents.turn.index").is_not_null()
 
@@ -138,6 +140,7 @@ LAMINAR = Dialect(
                 evaluator=EVALUATION,
                 human_evaluator=EVALUATION,
             ),
+            pl.when(_LMNR_OBSERVED).then(pl.lit(CHAIN)),
         ]
     ),
     agent=pl.coalesce(

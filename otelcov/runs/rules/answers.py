@@ -179,7 +179,7 @@ def says_why(scope: str, name: str) -> bool:
     if scope == "openinference.instrumentation.claude_agent_sdk":
         return name.startswith(("ClaudeAgentSDK.query", "ClaudeAgentSDK.ClaudeSDKClient."))
     return (scope in ("gen_ai", "agent_framework") and name.startswith("invoke_agent")) or (
-        scope == "ai" and name.split(" ")[0] in ("ai.generateText", "ai.streamText")
+        scope in ("ai", "lmnr.tracer") and name.split(" ")[0] in ("ai.generateText", "ai.streamText")
     )
 
 

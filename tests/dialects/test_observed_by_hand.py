@@ -1,9 +1,9 @@
-"""Loops that a program writes itself, whose functions Langfuse's SDK for JavaScript (5.11) observes, without a word on
-what sort they are."""
+"""Loops that a program writes itself, whose functions the SDKs for JavaScript of Langfuse (5.11) and Laminar (0.8)
+observe, without a word on what sort they are."""
 
 import json
 
-from tests.runs.requests import runs, span
+from tests.runs.requests import chat, runs, span, tool
 
 _SDK = "langfuse-sdk"
 
@@ -96,3 +96,47 @@ def test_what_a_function_gave_in_a_run_that_was_called_off_is_no_answer():
         _said(3, 1, heard, error="Error: Request was aborted.", at=3),
     )
     assert run["output"] is None
+
+
+def test_what_a_function_of_no_type_put_out_that_laminar_observes_is_more_than_its_model_said():
+    """The last call of a model is lost."""
+    told = {"lmnr.span.input": '["go"]', "lmnr.span.output": '"All done."', "lmnr.span.path": ["main"]}
+    (run,) = runs(
+        span(1, None, "main", took=20, scope="lmnr.tracer", attributes=told),
+        chat(2, 1, [("c1", "look", {"x": 1})], "go", at=1, took=5),
+        tool(3, 1, "look", "c1", "saw 1", at=6),
+        chat(4, 1, [("c2", "look", {"x": 2})], "go", at=8, took=9),
+        tool(5, 1, "look", "c2", "saw 2", at=17),
+    )
+    assert run["output"] == "All done."
+    assert "max_steps" not in run["boundaries"]
+
+
+def test_a_stream_that_broke_in_a_call_which_is_lost_ended_in_no_good_way():
+    """Of the AI SDK 6 by Laminar's own tracer: the loop says no more than that it ended for another reason."""
+    ours = {"scope": "lmnr.tracer"}
+    used = {"ai.usage.inputTokens": 9, "ai.usage.outputTokens": 3, "ai.response.finishReason": "tool-calls"}
+    (run,) = runs(
+        span(1, None, "ai.streamText", took=9, attributes=_ai("ai.streamText") | _other(), **ours),
+        span(2, 1, "ai.streamText.doStream", at=1, attributes=_ai("ai.streamText.doStream") | used | _wants(), **ours),
+        span(3, 1, "ai.toolCall", at=3, attributes=_ai("ai.toolCall") | _ran(), **ours),
+    )
+    assert run["status"] == "unknown"
+
+
+def _ai(operation):
+    return {"ai.operationId": operation, "ai.model.id": "m", "ai.telemetry.functionId": "planner"}
+
+
+def _other():
+    return {"ai.prompt": '{"prompt":"go"}', "ai.response.finishReason": "other", "ai.response.text": ""}
+
+
+def _wants():
+    call = {"toolCallId": "c1", "toolName": "look", "input": {}}
+    return {"ai.response.toolCalls": json.dumps([call]), "gen_ai.request.model": "m"}
+
+
+def _ran():
+    told = {"ai.toolCall.name": "look", "ai.toolCall.id": "c1"}
+    return told | {"ai.toolCall.args": "{}", "ai.toolCall.result": '"saw"'}
