@@ -122,7 +122,8 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
         asked = None
         incomplete.add("input not reported")
         unknown = _with(unknown, seen, "empty_input")
-    if unmade and not _ran(run).issuperset(r.id for r in unmade):  # how that went, nobody tells
+    lost = unmade and not _ran(run).issuperset(r.id for r in unmade)  # how that went, nobody tells
+    if lost or "tool calls not visible" in incomplete:
         unknown = _with(unknown, seen, *_OF_TOOLS)
     if _last_unseen(run, work, ended, seen):
         incomplete.add("what came last is not visible")

@@ -46,6 +46,12 @@ def test_one_that_puts_nothing_out_may_have_failed_in_what_it_asked_then():
     assert {"max_steps", "error", "rate_limit", "length"} <= _unknown(run)
 
 
+def test_one_whose_tool_gave_null_says_nothing():
+    """As JSON, which tools of JavaScript give so that return nothing."""
+    (run,) = _team({}, wrote="null")
+    assert "max_steps" in _unknown(run)
+
+
 def test_a_limit_in_the_words_of_a_tool_may_be_an_agents_below_it():
     (run,) = _team(None, error="Recursion limit of 9 reached without hitting a stop condition.")
     assert "max_steps" in _unknown(run)

@@ -18,7 +18,7 @@ from otelcov.runs.joining.beside import beside, turns_among, turns_lost
 from otelcov.runs.joining.left_current import begun_after, set_apart
 from otelcov.runs.joining.left_open import requests_left_open
 from otelcov.runs.joining.sessions import STEPS, no_handoffs, of_several_messages, requests_of
-from otelcov.runs.joining.turns import anew, asked_apart, first_said, in_turn, leader, one_conversation
+from otelcov.runs.joining.turns import anew, asked_apart, carried_on, first_said, in_turn, leader, one_conversation
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.llm.models import OVERWRITTEN, model_calls
 from otelcov.runs.rules.habits import asks_a_model, lays_in_sessions, of_langfuse, runs_tools, tells_resumed_anew
@@ -366,7 +366,7 @@ def _split(tops: list[tuple[Node, list[Node]]]) -> list[tuple[Node, list[Node]]]
         return requests
     entries = _entries(root) if root.kind != SETUP else [e for child in root.children for e in _entries(child)]
     if root.kind == SETUP and len(entries) > 1 and all(e.kind == AGENT for e in entries):
-        return _apart(nodes, entries)  # an agent was made, and then invoked several times (Koog)
+        return _apart(nodes, [[e] for e in entries])  # an agent was made, and then invoked several times (Koog)
     if (
         entries == [root]
         or len(entries) < 2
@@ -381,7 +381,8 @@ def _split(tops: list[tuple[Node, list[Node]]]) -> list[tuple[Node, list[Node]]]
     same = same and (entries[0].kind == AGENT or len({_IDS.sub("", e.span.name) for e in entries}) == 1)
     if not same and not (len(cases) == len(entries) and None not in cases):
         return tops
-    return _apart(nodes, entries)
+    groups = carried_on(entries)
+    return _apart(nodes, groups) if len(groups) > 1 else tops
 
 
 def _outlasted(root: Node, entries: list[Node]) -> bool:
@@ -398,10 +399,10 @@ def _laid_elsewhere(root: Node) -> bool:
     return root.kind in (AGENT, CHAIN) and root.span.parent_span_id is not None
 
 
-def _apart(nodes: list[Node], entries: list[Node]) -> list[tuple[Node, list[Node]]]:
+def _apart(nodes: list[Node], groups: list[list[Node]]) -> list[tuple[Node, list[Node]]]:
     """Each of these with what is below it; what is none's goes with the first."""
-    shared = {id(n) for n in nodes} - {id(n) for e in entries for n in (e, *e.below())}
-    parts = [(e, [e, *e.below()]) for e in entries]
+    parts = [(group[0], [n for e in group for n in (e, *e.below())]) for group in groups]
+    shared = {id(n) for n in nodes} - {id(n) for _, some in parts for n in some}
     parts[0][1].extend(n for n in nodes if id(n) in shared)
     return parts
 
@@ -414,7 +415,7 @@ def _requests(root: Node, nodes: list[Node]) -> list[tuple[Node, list[Node]]]:
     held = [n for n in root.children if any(x.kind in STEPS for x in (n, *n.below()))]
     if len(held) < 2 or any(n.kind is not None for n in held) or not all(first_said(n) for n in held):
         return []
-    return _apart(nodes, held)
+    return _apart(nodes, [[n] for n in held])
 
 
 def _one_after_another(root: Node, nodes: list[Node]) -> list[tuple[Node, list[Node]]]:
@@ -432,7 +433,7 @@ def _one_after_another(root: Node, nodes: list[Node]) -> list[tuple[Node, list[N
         return []
     if root.kind == AGENT and root.side.events.get(root.span.row):  # which tell what it was asked, and answered
         return []
-    return _apart(nodes, turns) if in_turn(turns) or (batch and anew(turns)) else []
+    return _apart(nodes, [[n] for n in turns]) if in_turn(turns) or (batch and anew(turns)) else []
 
 
 def _after_raising(tops: list[tuple[Node, list[Node]]], raised: set[bytes | None]) -> list[tuple[Node, list[Node]]]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
-from otelcov.dialects.base import AGENT, CHAIN, LLM
+from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.ground.patterns import late
 from otelcov.runs.content.chat import Message
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.habits import is_a_loop
 from otelcov.runs.tools.handed_in import is_answer
+from otelcov.runs.trace.above import nearest
 from otelcov.runs.trace.tree import Node, by_time, failure
 
 
@@ -86,7 +87,12 @@ def _alike(turns: list[Node]) -> bool:
 
 
 def _one_by_one(turns: list[Node]) -> bool:
-    return all(later.start >= turn.end for turn, later in pairwise(turns))
+    return all(_after(turn, later) for turn, later in pairwise(turns))
+
+
+def _after(turn: Node, later: Node) -> bool:
+    """Was one over when another began, as far as a clock tells?"""
+    return turn.end < later.start + (1 if later.start % _TICK_NS else _TICK_NS)
 
 
 def in_turn(turns: list[Node]) -> bool:
@@ -142,6 +148,33 @@ def said_first(nodes: list[Node]) -> list[Message]:
     return said if said and said[-1].role == "user" and said[-1].text and not said[-1].results else []
 
 
+def carried_on(turns: list[Node]) -> list[list[Node]]:
+    """These agents, each with those that go on with its work: whose first model is given, last of all, what came of
+    tools that its last one asked for (an agent of Inngest's AgentKit is asked anew after its tools)."""
+    found = list[list[Node]]()
+    asked_in: dict[str, list[Node]] = {}
+    tool_of = nearest(lambda n: n.kind == TOOL)
+    for turn in turns:
+        models = [x for x in turn.below() if x.kind == LLM and not tool_of(x)] if turn.kind == AGENT else []
+        first, last = (choose(models, key=lambda x: x.start, default=None) for choose in (min, max))
+        group = next((asked_in[id] for id in _brought_back(first) if id in asked_in), None)
+        if group is None or not _after(group[-1], turn) or group[-1].own_agent != turn.own_agent:
+            group = []
+            found.append(group)
+        group.append(turn)
+        if last is not None:
+            asked_in.update((r.id, group) for r in ModelCall(last, [last]).requests if r.id)
+    return found
+
+
+def _brought_back(first: Node | None) -> list[str]:
+    """The ids of the results that a model's input ends with."""
+    said = (ModelCall(first, [first]).inputs or []) if first is not None else []
+    newest = takewhile(lambda x: x.results and not x.text, reversed(said))
+    return [r.id for x in newest for r in x.results if r.id]
+
+
 _NUMBER = late(r"\d+")
+_TICK_NS = 1_000_000  # by which some clocks tell when a span began (OpenTelemetry's for JavaScript)
 _BEFORE = 8  # requests, what came of which is looked for in the next
 _LAYERS = 4  # of instrumentation around one call

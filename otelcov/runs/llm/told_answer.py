@@ -69,7 +69,8 @@ class AnswerOf:
         blank = self._blank(best)
         if blank or self._untold(best):
             as_text = any(input_as_text(n.span.scope) for n in self.layers)
-            return Answer(None, None if as_text else self.finish, ran, blank=blank)  # it says `stop` of all Responses
+            why = self.finish or next((o.finish_reason for o in best if asks(o.finish_reason)), None)
+            return Answer(None, None if as_text else why, ran, blank=blank)  # it says `stop` of all Responses
         if self._arguments_alone(best) or any(_run_together(r.arguments) for o in best for r in o.requests):
             return Answer(None, self.finish, ran)
         best, react = self._without_history(best), False

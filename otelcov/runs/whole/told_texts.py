@@ -155,6 +155,10 @@ def assistant_text(raw: str | None, limit: int | None) -> str | None:
         value = value["_store"]  # a prediction of DSPy's, as Python keeps it
     if _ended_with(value):
         value = value["result"].get("response")
+    if _of_agentkit(value):
+        value = value["output"]
+        if value and isinstance(value[-1], dict) and value[-1].get("type") == "tool_call":
+            return None
     if isinstance(value, dict):
         for key in _ANSWERED:
             if isinstance(value.get(key), str):
@@ -174,6 +178,11 @@ def _ended_with(value: Any) -> TypeGuard[dict[str, Any]]:
     """Is this what an agent of LlamaIndex's ended with, and who it was?"""
     ended = value.get("result") if isinstance(value, dict) else None
     return isinstance(ended, dict) and "current_agent_name" in ended
+
+
+def _of_agentkit(value: Any) -> TypeGuard[dict[str, Any]]:
+    """Is this what one turn of an agent of Inngest's AgentKit came to?"""
+    return isinstance(value, dict) and "agentName" in value and isinstance(value.get("output"), list)
 
 
 def _mute(found: list[Message]) -> bool:
