@@ -21,7 +21,12 @@ from otelcov.dialects.base import (
 _RESULT = pl.col("gcp.vertex.agent.tool_response")
 _CAPTURED = _RESULT != "{}"
 _ARGUMENTS = first("gcp.vertex.agent.tool_call_args", "adk.tool_call_args")
-_REQUEST = first("gcp.vertex.agent.llm_request", "adk.llm_request")
+_REQUEST = pl.coalesce(  # for TypeScript it puts a word in place of what is no text
+    [
+        pl.col("gcp.vertex.agent.llm_request"),
+        pl.col("adk.llm_request").str.replace_all('{"text":"[non_text_content]"}', "{}", literal=True),
+    ]
+)
 _RESPONSES = ("gcp.vertex.agent.llm_response", "adk.llm_response")
 
 # Early ones for Java tell a call and its result by two spans, one after the other.
@@ -85,6 +90,13 @@ _OVERWRITTEN = (
 )
 
 
+# The kit for TypeScript (iqai-adk) writes what a tool gave as JSON, and that as JSON once more, and what its model said
+# over the span of the agent that asked.
+_GAVE = pl.col("adk.tool_response").str.replace(r'^"', "").str.replace(r'"$', "").str.replace_all(r'\\(["\\])', "$1")
+_TYPESCRIPT = pl.col("scope.name") == "iqai-adk"
+_FAILED = _TYPESCRIPT & _GAVE.str.contains(r'^\{"error":"(?:Error executing|Invalid arguments for) ')
+
+
 def _number(*names: str) -> pl.Expr:
     return pl.coalesce([json_number(response, *names) for response in _RESPONSES])
 
@@ -115,7 +127,11 @@ GOOGLE_ADK = Dialect(
     agent=pl.coalesce([pl.when(_RUNNER).then(pl.lit(NOTHING)), span_name(r"^agent_run \[(.+)\]$")]),
     tool=pl.when(_ADK).then(_CALL),
     arguments=pl.when(_CAPTURED | (_ARGUMENTS != "{}")).then(_ARGUMENTS),
-    result=pl.when(_CAPTURED & (_RESULT != '{"result": "<not specified>"}')).then(_RESULT),
+    result=pl.when(_CAPTURED & (_RESULT != '{"result": "<not specified>"}'))
+    .then(_RESULT)
+    .when(_TYPESCRIPT & _GAVE.str.starts_with("{"))
+    .then(_GAVE),
+    output=pl.when(_TYPESCRIPT & pl.col("span.name").str.starts_with("agent_run ")).then(pl.col("adk.llm_response")),
     request_model=pl.when(_RUST).then(json_text("gcp.vertex.agent.llm_request", "model")),
     input_tokens=_number("prompt_token_count", "promptTokenCount"),
     output_tokens=_number("candidates_token_count", "candidatesTokenCount"),
@@ -125,11 +141,11 @@ GOOGLE_ADK = Dialect(
     definitions=_REQUEST,
     conversation=first("gcp.vertex.agent.session_id", "adk.session_id"),
     to_agent=pl.when(_AN_AGENT).then(pl.col("gen_ai.tool.name")),
-    tool_error=pl.when(_THREW)
+    tool_error=pl.when(_THREW | _FAILED)
     .then(pl.lit("true"))
     .when(_NONE_SUCH)
     .then(pl.lit("denied"))
-    .when(_MUTE)
+    .when(_MUTE | (_TYPESCRIPT & pl.col("span.name").str.starts_with("execute_tool ") & _GAVE.is_null()))
     .then(pl.lit("unknown")),
 )
 

@@ -122,7 +122,7 @@ def _left(node: Node) -> bool:
 def in_vain(before: list[Node], nodes: list[Node]) -> bool:
     """Did an attempt fail, after which these spans, beside its own, were the next?"""
     beside = held(nodes[0]) == held(before[0]) and nodes[0].start >= before[0].end
-    return beside and all(failure(n) is not None for n in before)
+    return beside and all(failure(n) is not None or n.span.tool_error == "true" for n in before)
 
 
 def differ(some: list[Node], others: list[Node]) -> bool:
