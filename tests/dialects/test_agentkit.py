@@ -68,18 +68,22 @@ def _heard(*ids, words=None):
     return said + ([{"role": "user", "parts": [{"type": "text", "content": words}]}] if words else [])
 
 
-def _network(*, words=None):
-    """Two turns of one agent below a span of the program's, in which a tool failed."""
+def _chat(id, parent, answer, heard, **more):
+    return chat(id, parent, answer, attributes={"gen_ai.input.messages": heard}, **more)
+
+
+def _network(words=None, limit=None):
+    """Three turns of one agent below a span of the program's, in which a tool failed."""
     return runs(
         span(1, None, "handle", took=30),
         agent(2, "planner", 1, at=1, took=4.0005),
-        chat(3, 2, [("c1", "look", {})], _heard(), at=1),
+        _chat(3, 2, [("c1", "look", {})], json.dumps(_heard()), at=1),
         tool(4, 2, "look", error="no such file", at=3),
         agent(5, "planner", 1, at=5, took=4),
-        chat(6, 5, [("c2", "look", {})], _heard("c1", words=words), at=5),
+        _chat(6, 5, [("c2", "look", {})], json.dumps(_heard("c1", words=words))[:limit], at=5),
         tool(7, 5, "look", result="saw", at=7),
         agent(8, "planner", 1, at=9, took=4),
-        chat(9, 8, "Done.", _heard("c1", "c2"), at=9),
+        _chat(9, 8, "Done.", json.dumps(_heard("c1", "c2"))[:limit], at=9),
     )
 
 
@@ -94,3 +98,9 @@ def test_an_agent_that_is_asked_with_what_came_of_its_tools_goes_on_with_its_wor
 def test_one_that_is_asked_anew_after_that_does_not():
     first, then = _network(words="and then?")
     assert (first["input"], then["input"], then["output"]) == ("go", "and then?", "Done.")
+
+
+def test_one_that_is_asked_with_what_is_cut_does_where_that_begins_with_what_it_was_asked_before():
+    (run,) = _network(limit=100)
+    assert (run["status"], run["output"], len(run["llm_calls"])) == ("ok", "Done.", 3)
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("look", "error"), ("look", "ok")]

@@ -7,7 +7,9 @@ from itertools import pairwise, takewhile
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.ground.patterns import late
 from otelcov.runs.content.chat import Message
+from otelcov.runs.content.jsontext import parse_json
 from otelcov.runs.llm.model_call import ModelCall
+from otelcov.runs.rules.boundaries import asks
 from otelcov.runs.rules.habits import is_a_loop
 from otelcov.runs.tools.handed_in import is_answer
 from otelcov.runs.trace.above import nearest
@@ -150,21 +152,35 @@ def said_first(nodes: list[Node]) -> list[Message]:
 
 def carried_on(turns: list[Node]) -> list[list[Node]]:
     """These agents, each with those that go on with its work: whose first model is given, last of all, what came of
-    tools that its last one asked for (an agent of Inngest's AgentKit is asked anew after its tools)."""
+    tools that its last one asked for (an agent of Inngest's AgentKit is asked anew after its tools). Of an input that
+    is cut, it is enough that it begins with what the first of them was given, if the one before asked for tools."""
     found = list[list[Node]]()
     asked_in: dict[str, list[Node]] = {}
+    opening: Node | None = None  # the first model of those, and whether the last ended on a request for tools
+    open_ = False
     tool_of = nearest(lambda n: n.kind == TOOL)
     for turn in turns:
         models = [x for x in turn.below() if x.kind == LLM and not tool_of(x)] if turn.kind == AGENT else []
         first, last = (choose(models, key=lambda x: x.start, default=None) for choose in (min, max))
         group = next((asked_in[id] for id in _brought_back(first) if id in asked_in), None)
+        group = found[-1] if group is None and open_ and _goes_on_cut(opening, first) else group
         if group is None or not _after(group[-1], turn) or group[-1].own_agent != turn.own_agent:
-            group = []
+            group, opening = [], first
             found.append(group)
         group.append(turn)
-        if last is not None:
-            asked_in.update((r.id, group) for r in ModelCall(last, [last]).requests if r.id)
+        answer = ModelCall(last, [last]) if last is not None else None
+        requests = answer.requests if answer is not None else []
+        asked_in.update((r.id, group) for r in requests if r.id)
+        open_ = group is found[-1] and (bool(requests) or (answer is not None and asks(answer.finish)))
     return found
+
+
+def _goes_on_cut(before: Node | None, after: Node | None) -> bool:
+    """Is what a model is given cut, and does it begin with all that another was?"""
+    told = (before.input_messages, after.input_messages) if before is not None and after is not None else (None, None)
+    if told[0] is None or told[1] is None or told[0][-2:] != "}]":
+        return False
+    return told[1].startswith(told[0][:-1] + ",") and parse_json(told[1]) is None
 
 
 def _brought_back(first: Node | None) -> list[str]:

@@ -63,4 +63,4 @@ def _says_something(agent: Node) -> bool:
 
 
 _STOPPED = ("suspended", "aborted", "failed")
-_BLANK: tuple[Any, ...] = ("", "null", {}, [], {"result": ""}, {"result": None})
+_BLANK: tuple[Any, ...] = (None, "", "null", {}, [], {"result": ""}, {"result": None})
