@@ -140,3 +140,13 @@ def _wants():
 def _ran():
     told = {"ai.toolCall.name": "look", "ai.toolCall.id": "c1"}
     return told | {"ai.toolCall.args": "{}", "ai.toolCall.result": '"saw"'}
+
+
+def test_a_loop_that_threw_for_too_many_steps_met_its_limit():
+    look = ("c1", "look", {"x": 1})
+    (run,) = runs(
+        _seen(1, None, "main", "go", error="too many steps", took=9),
+        _said(2, 1, [_user("go")], asks=[look], at=1),
+        _seen(3, 1, "look", {"x": 1}, "saw 1", at=3),
+    )
+    assert (run["status"], run["boundaries"]) == ("error", ["max_steps"])

@@ -25,6 +25,7 @@ MAX_STEPS = _any(
     r"GraphRecursionError|recursion limit",
     r"(?:iteration|step|turn|recursion)s?[ _]limit|tool_calls_limit|request_limit|would exceed the request",
     r"UsageLimitExceeded.*next request",
+    r"\btoo many (?:turns|steps|iterations|rounds)\b",
     r"\b(?:unable|not able) to .{1,60}\b(?:in|within) \d+ (?:turns|steps|iterations|rounds)\b",
 )
 COST = _any(
@@ -41,7 +42,19 @@ UNSAID = (
     r"|error (?:getting|streaming) response|(?:an? )?(?:unknown )?error(?: occurred)?|exception|redacted)?\W*$"
 )
 """What is said of a failure where its reason is left out (the AI SDK 7 without content, Copilot, OpenAI's agents)."""
-_LIMIT_SIGNS = ("max", "exceed", "reached", "limit", "recursion", "cost", "budget", "spend", "quota", "able to ")
+_LIMIT_SIGNS = (
+    "max",
+    "exceed",
+    "reached",
+    "limit",
+    "recursion",
+    "cost",
+    "budget",
+    "spend",
+    "quota",
+    "able to ",
+    "too many ",
+)
 """Literal signs of MAX_STEPS and COST, in small letters."""
 TIMEOUT = _any(r"time[sd]?[ _-]?out", r"deadline.?exceeded")
 RATE = _any(r"rate.?limit", r"\b429\b", r"too many requests", r"throttl")

@@ -253,9 +253,18 @@ def _untold(call: ToolCall, out: Outcome) -> bool:
     """Would its spans look the same if it had failed, or not run?"""
     if any(n.span.tool_error == OF_ALL or tells_raised(n.span.scope) for n in call.nodes):
         return True
-    if any(tells_in_results(n.span.scope) for n in call.nodes) or client_alone(call.nodes):
+    if any(tells_in_results(n.span.scope) or _of_durable(n) for n in call.nodes) or client_alone(call.nodes):
         return True
     return out.arguments is not None and any(_before_leave(n) for n in call.nodes)
+
+
+def _of_durable(tool: Node) -> bool:
+    """Was this run by an agent of Vercel's Workflow Development Kit? Its spans are those of the AI SDK, but that its
+    loops name no model, and that a model alone is told what a tool threw."""
+    loop = tool.parent
+    if tool.span.name != "ai.toolCall" or loop is None or loop.span.name != "ai.streamText":
+        return False
+    return loop.span.request_model is None
 
 
 def _before_leave(node: Node) -> bool:
