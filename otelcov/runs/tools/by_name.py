@@ -45,8 +45,9 @@ def name_tools(nodes: list[Node], calls: list[ModelCall]) -> None:
     for node, name in found:
         some = within.get(runs(node), [])
         before = bisect_right(some, (node.start, node.start), key=_when)  # at once with it, only what was over
-        if before and not _given_other(node, name, some[before - 1]):
-            ran.setdefault((id(some[before - 1]), name), (some[before - 1], []))[1].append(node)
+        newest = some[max(before - _BACK, 0) : before][::-1]
+        if (asker := next((c for c in newest if not _given_other(node, name, c)), None)) is not None:
+            ran.setdefault((id(asker), name), (asker, []))[1].append(node)
     for (_, name), (call, some_ran) in ran.items():
         outer = _outermost(some_ran) if len(some_ran) > 1 else some_ran
         if len(outer) <= sum(spelling(r.name or "") == name for r in call.asked):
@@ -143,6 +144,9 @@ def _given_other(node: Node, tool: str, call: ModelCall) -> bool:
     mine = arguments_of(node.span.arguments or node.span.input)[0]
     asked = [arguments_of(r.arguments)[0] for r in call.asked if spelling(r.name or "") == tool]
     return mine is not None and bool(asked) and all(a and a.keys() == mine.keys() and a != mine for a in asked)
+
+
+_BACK = 8  # calls of models among which the one is looked for that asked with what a span was given
 
 
 def _holder(*kinds: str) -> Callable[[Node], int | bytes]:
