@@ -150,3 +150,26 @@ def test_a_loop_that_threw_for_too_many_steps_met_its_limit():
         _seen(3, 1, "look", {"x": 1}, "saw 1", at=3),
     )
     assert (run["status"], run["boundaries"]) == ("error", ["max_steps"])
+
+
+def test_a_function_ran_what_an_earlier_call_asked_for_where_the_newest_asked_for_other_values():
+    """Nothing is lost of two functions at work at once."""
+    one, seven = ("c1", "look", {"x": 1}), ("c2", "look", {"x": 7})
+    both = [("w", "ask_writer", {"task": "w"}), ("e", "ask_editor", {"task": "e"})]
+    (run,) = runs(
+        _seen(1, None, "main", "go", "Done.", took=40),
+        _said(2, 1, [_user("go")], asks=both, at=1),
+        _seen(3, 1, "writer", "w", "Wrote.", at=3, took=20),
+        _seen(4, 1, "editor", "e", "Edited.", at=3, took=20),
+        _said(5, 3, [_user("w")], asks=[one], at=4, took=3),
+        _said(6, 4, [_user("e")], asks=[seven], at=5, took=3),
+        _seen(7, 3, "look", {"x": 1}, "saw 1", at=9),
+        _seen(8, 4, "look", {"x": 7}, "saw 7", at=10),
+        _said(9, 3, [_user("w"), _asked(one), _heard("c1", "saw 1")], "Wrote.", at=12),
+        _said(10, 4, [_user("e"), _asked(seven), _heard("c2", "saw 7")], "Edited.", at=14),
+    )
+    looked = [
+        (c["arguments"], c["status"], c["result"], c["evidence"]) for c in run["tool_calls"] if c["name"] == "look"
+    ]
+    told = ["span", "message"]
+    assert sorted(looked, key=str) == [({"x": 1}, "ok", "saw 1", told), ({"x": 7}, "ok", "saw 7", told)]
