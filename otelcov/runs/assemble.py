@@ -122,8 +122,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
         asked = None
         incomplete.add("input not reported")
         unknown = _with(unknown, seen, "empty_input")
-    lost = unmade and not _ran(run).issuperset(r.id for r in unmade)  # how that went, nobody tells
-    if lost or "tool calls not visible" in incomplete:
+    if "tool calls not visible" in incomplete or not _ran(run).issuperset(r.id for r in unmade):  # nobody tells how
         unknown = _with(unknown, seen, *_OF_TOOLS)
     if _last_unseen(run, work, ended, seen):
         incomplete.add("what came last is not visible")
