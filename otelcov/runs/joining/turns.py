@@ -13,6 +13,7 @@ from otelcov.runs.rules.boundaries import asks
 from otelcov.runs.rules.habits import is_a_loop
 from otelcov.runs.tools.handed_in import is_answer
 from otelcov.runs.trace.above import nearest
+from otelcov.runs.trace.clocks import tick_ns
 from otelcov.runs.trace.tree import Node, by_time, failure
 
 
@@ -94,7 +95,7 @@ def _one_by_one(turns: list[Node]) -> bool:
 
 def _after(turn: Node, later: Node) -> bool:
     """Was one over when another began, as far as a clock tells?"""
-    return turn.end < later.start + (1 if later.start % _TICK_NS else _TICK_NS)
+    return turn.end < later.start + max(1, tick_ns(later.start))
 
 
 def in_turn(turns: list[Node]) -> bool:
@@ -191,6 +192,5 @@ def _brought_back(first: Node | None) -> list[str]:
 
 
 _NUMBER = late(r"\d+")
-_TICK_NS = 1_000_000  # by which some clocks tell when a span began (OpenTelemetry's for JavaScript)
 _BEFORE = 8  # requests, what came of which is looked for in the next
 _LAYERS = 4  # of instrumentation around one call

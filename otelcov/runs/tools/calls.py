@@ -29,6 +29,7 @@ from otelcov.runs.tools.reused import execution
 from otelcov.runs.tools.shown_order import as_shown
 from otelcov.runs.tools.unnamed import by_number, mute
 from otelcov.runs.tools.wanted import Wanted, settle
+from otelcov.runs.trace.clocks import tick_ns
 from otelcov.runs.trace.tree import Node, same_name, spelling
 
 _UUID = late(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$", re.I)
@@ -263,7 +264,7 @@ def _from_memory(call: ToolCall, executed: list[ToolCall], model_calls: list[Mod
     after = next((mc for mc in later if mc.agent == asker.agent), None)
     if not ran or after is None:
         return False
-    between = max(after.start - asker.end, 0) + (0 if after.start % _TICK_NS else _TICK_NS)
+    between = max(after.start - asker.end, 0) + tick_ns(after.start)
     if between >= min(ran):
         return False
     if between * _SCATTER >= min(ran) and not any(_REMEMBERS.search(n.span.scope) for n in asker.node.ancestors()):
@@ -274,7 +275,6 @@ def _from_memory(call: ToolCall, executed: list[ToolCall], model_calls: list[Mod
 
 
 _REMEMBERS = late("crewai|beeai")
-_TICK_NS = 1_000_000  # by which some clocks tell when a span began (OpenTelemetry's for JavaScript)
 _SCATTER = 32  # how many times as long one call of a tool may take as another
 
 
