@@ -126,6 +126,15 @@ def test_of_the_tools_of_a_turn_that_which_transfers_handed_over():
     ]
 
 
+def test_of_the_tools_of_a_turn_that_which_bears_the_other_agents_name_handed_over():
+    asked = _asked(11, 10, 1.1, ("c1", "look"), ("c2", "ask_billing"), why="tool_call")
+    tools = [_ran(12, 10, 2, "look", "c1", "seen"), _ran(13, 10, 2, "ask_billing", "c2", "billing takes over")]
+    over = _of(14, 1, "update_agent", 2.6, 0.5, lk__previous_agent_label="triage", lk__agent_label="billing")
+    (run,) = runs(*_session(_turn(10, 1, "a"), asked, *tools, over, _asked(15, 10, 3, (None, "one moment"))))
+    assert [c["name"] for c in run["tool_calls"]] == ["look"]
+    assert [(d["from"], d["to"], d["tool"]) for d in run["delegations"]] == [("triage", "billing", "ask_billing")]
+
+
 def test_another_agent_that_the_program_chose_was_handed_nothing():
     over = _of(14, 1, "update_agent", 7, 0.5, lk__previous_agent_label="triage", lk__agent_label="billing")
     found = runs(*_session(*_one_tool(10, 1, "a"), over, *_one_tool(20, 20, "b", agent="billing")))

@@ -394,7 +394,7 @@ def _heard_again(call: ToolCall, scene: Scene) -> int | None:
 
 def _before_handoff(call: ToolCall, scene: Scene) -> Found | None:
     """A tool that gave its session another agent: that happens once the tools of its turn are done. Of several it is
-    the one that by its name transfers."""
+    the one that bears that agent's name, else the one that by its name transfers."""
     if not call.nodes or not changes_agents(call.nodes[0].span.scope):
         return None
     over = [n for n in scene.nodes if n.kind == HANDOFF and n.span.from_agent == call.agent and n.start >= call.end]
@@ -404,9 +404,10 @@ def _before_handoff(call: ToolCall, scene: Scene) -> Found | None:
     asked = [r.name for r in call.asked_by.asked] if call.asked_by is not None else []
     beside = call.nodes[0].parent.children if call.nodes[0].parent is not None else []
     asked = asked or [n.span.tool for n in beside if n.kind == TOOL]  # of a turn whose answer is hidden
-    transferring = [name for name in asked if transfers(name) is not None]
-    alone = len(asked) == 1 or (len(transferring) == 1 and transfers(call.name) is not None)
-    return Found(first.span.to_agent, "handoff") if alone and first.span.to_agent is not None else None
+    to = first.span.to_agent
+    may_be = [name for name in asked if bears_name_of(name, to)] or [name for name in asked if transfers(name)]
+    alone = len(asked) == 1 or may_be == [call.name]
+    return Found(to, "handoff") if alone and to is not None else None
 
 
 def _left_open(call: ToolCall, scene: Scene) -> Found | None:
