@@ -5,12 +5,11 @@ is for: right, unknown, or not seen at all, and hardly ever wrong. What is wrong
 """
 
 import os
-import sys
 from pathlib import Path
 
 import pytest
 
-from otelcov.dialects import genai, mcp, openinference, openllmetry
+from otelcov.dialects import asked, genai, kept, mcp, openinference, openllmetry
 from otelcov.dialects.common import COMMON
 from tests import captures
 from tests.captures.scoring import MISSED, RIGHT, UNKNOWN, WRONG, Table, score
@@ -60,7 +59,10 @@ def told(tables):
 
 @pytest.mark.full
 def test_without_any_table_of_a_framework_what_is_told_is_right_or_unknown(monkeypatch):
-    monkeypatch.setattr(sys.modules["otelcov.runs.trace.spans"], "all_dialects", lambda: CONVENTIONS)
+    monkeypatch.setattr(asked, "_kept", lambda: None)
+    monkeypatch.setattr(asked, "_installed", lambda: CONVENTIONS)
+    monkeypatch.setattr(asked, "_ASKED", {})
+    monkeypatch.setattr(kept, "keep", lambda *_: None)
     text = told([measured("corpus"), measured("more")])
     if os.environ.get("OTELCOV_GOLDEN"):
         GOLDEN.write_text(text)

@@ -7,7 +7,8 @@ from tests.runs.requests import agent, chat, runs, span, tool
 
 
 def _loop(id, parent=None, operation="ai.streamText", **more):
-    told = {"ai.operationId": operation, "ai.telemetry.functionId": "planner"} | more.pop("attributes", {})
+    told = {"ai.operationId": operation, "ai.model.id": "m", "ai.telemetry.functionId": "planner"}
+    told |= more.pop("attributes", {})
     return span(id, parent, operation, scope="ai", attributes=told, **more)
 
 
