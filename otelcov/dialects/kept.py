@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import os
 import pickle
+import stat
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -27,6 +28,7 @@ _PACKAGE = Path(__file__).parents[1]
 _CODE = ("dialects", "ground")  # of which an answer is made
 _MOST, _FILES = 8, 3  # keys in a file, and files: one of each version that is in use
 _ALIKE = 0.5  # of all columns of two keys
+_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 Asked = Mapping[str, list[Answer]]
 
@@ -43,7 +45,11 @@ class Kept:
         if found is None:
             return None
         if found not in self._read:
-            self._read[found] = pickle.loads(self.asked[found])
+            try:
+                self._read[found] = pickle.loads(self.asked[found])
+            except Exception:  # as in `load`
+                del self.asked[found]
+                return None
         return self._read[found]
 
     def wider(self, key: Key) -> Key:
@@ -60,7 +66,8 @@ def load() -> Kept | None:
     """None where nothing is kept of this code."""
     try:
         path = _path()
-        if path.stat().st_uid != os.getuid():
+        about = path.stat()
+        if about.st_uid != os.getuid() or about.st_mode & _OTHERS:
             return None
         return Kept(*pickle.loads(path.read_bytes()))
     except Exception:  # whatever is wrong with it, all of it can be found out anew
@@ -78,6 +85,7 @@ def keep(before: Kept | None, keys: frozenset[str], key: Key, asked: Asked) -> N
         path = _path()
         path.parent.mkdir(parents=True, exist_ok=True)
         new = path.with_suffix(f".{os.getpid()}")
+        new.touch(0o600)
         new.write_bytes(pickle.dumps((keys, dict([*others.items(), (key, pickle.dumps(asked))][-_MOST:]))))
         new.replace(path)
         files = sorted(path.parent.glob("dialects-*"), key=lambda file: file.stat().st_mtime)

@@ -85,12 +85,22 @@ def test_other_code_finds_out_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert sorted(file.stem for file in (tmp_path / "otelcov").iterdir()) == ["dialects-2", "dialects-3", "dialects-4"]
 
 
-def test_what_somebody_else_wrote_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_somebody_else_may_have_written_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert _told(tmp_path) == [TOLD, True]
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert kept.load() is not None
-    monkeypatch.setattr(os, "getuid", lambda: (tmp_path / "otelcov").stat().st_uid + 1)
+    (file,) = (tmp_path / "otelcov").iterdir()
+    file.chmod(0o620)
     assert kept.load() is None
+    file.chmod(0o600)
+    monkeypatch.setattr(os, "getuid", lambda: file.stat().st_uid + 1)
+    assert kept.load() is None
+
+
+def test_what_cannot_be_read_is_as_good_as_nothing() -> None:
+    key = Key(frozenset("a"), frozenset())
+    some = kept.Kept(frozenset(), {key: b"?"})
+    assert some.of(key) is None and some.asked == {}
 
 
 def test_one_key_is_part_of_another() -> None:
