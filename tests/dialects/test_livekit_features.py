@@ -135,6 +135,26 @@ def test_of_the_tools_of_a_turn_that_which_bears_the_other_agents_name_handed_ov
     assert [(d["from"], d["to"], d["tool"]) for d in run["delegations"]] == [("triage", "billing", "ask_billing")]
 
 
+def test_a_tool_of_an_earlier_turn_whose_next_model_is_lost_handed_nothing_over():
+    over = _of(16, 1, "update_agent", 4.6, 0.2, lk__previous_agent_label="triage", lk__agent_label="billing")
+    asked = _asked(11, 10, 1.1, ("c1", "look"), why="tool_call")
+    tools = [_ran(12, 10, 1.8, "look", "c1", "seen"), _ran(15, 10, 4, "to_billing", "c2", "billing takes over")]
+    (run,) = runs(
+        *_session(_turn(10, 1, "a", took=5), asked, tools[0], _of(13, 10, "llm_node", 3, 0.8), tools[1], over)
+    )
+    assert {c["name"] for c in run["tool_calls"]} >= {"look"}
+    assert [(d["from"], d["to"]) for d in run["delegations"]] == [("triage", "billing")]
+    assert "missing step" in run["incomplete"]
+
+
+def test_what_a_tool_threw_ended_no_run_in_which_a_model_was_asked_since_whose_span_is_lost():
+    failed = _ran(12, 10, 1.8, "look", "c1", "An internal error occurred")
+    failed["attributes"] |= {"lk.function_tool.is_error": "true", "error.type": "tool_error"}
+    asked = _asked(11, 10, 1.1, ("c1", "look"), why="tool_call", took=0.6)
+    (run,) = runs(*_session(_turn(10, 1, "a", took=1.8), asked, failed, _of(13, 10, "llm_node", 2.4, 0.4), took=2.85))
+    assert (run["status"], "error" in run["boundaries"]) == ("unknown", False)
+
+
 def test_another_agent_that_the_program_chose_was_handed_nothing():
     over = _of(14, 1, "update_agent", 7, 0.5, lk__previous_agent_label="triage", lk__agent_label="billing")
     found = runs(*_session(*_one_tool(10, 1, "a"), over, *_one_tool(20, 20, "b", agent="billing")))

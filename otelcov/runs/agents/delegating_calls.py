@@ -402,10 +402,13 @@ def _before_handoff(call: ToolCall, scene: Scene) -> Found | None:
     if first is None or any(call.end < mc.start < first.start for mc in scene.model_calls if mc.agent == call.agent):
         return None
     asked = [r.name for r in call.asked_by.asked] if call.asked_by is not None else []
-    beside = call.nodes[0].parent.children if call.nodes[0].parent is not None else []
-    asked = asked or [n.span.tool for n in beside if n.kind == TOOL]  # of a turn whose answer is hidden
+    beside = [n for n in call.nodes[0].parent.children if n.kind == TOOL] if call.nodes[0].parent is not None else []
+    asked = asked or [n.span.tool for n in beside]  # of a turn whose answer is hidden
     to = first.span.to_agent
-    may_be = [name for name in asked if bears_name_of(name, to)] or [name for name in asked if transfers(name)]
+    may_be = [name for name in asked if bears_name_of(name, to)]
+    if not may_be and any(call.end < n.start < first.start for n in beside):
+        return None  # of a later turn, whose model has not come
+    may_be = may_be or [name for name in asked if transfers(name)]
     alone = len(asked) == 1 or may_be == [call.name]
     return Found(to, "handoff") if alone and to is not None else None
 

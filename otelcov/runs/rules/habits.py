@@ -261,7 +261,9 @@ def is_a_loop(name: str) -> bool:
 
 def asks_a_model_in_each(scope: str, name: str) -> bool:
     """Is this a loop, or a step of one, in each of which its kit asks a model (the AI SDK; LlamaIndex; Genkit;
-    fast-agent; OpenAI's kit for JavaScript; Semantic Kernel)?"""
+    fast-agent; OpenAI's kit for JavaScript; Semantic Kernel; LiveKit)?"""
+    if scope == LIVEKIT:
+        return name == LIVEKITS_MODEL
     if scope in LLAMA_INDEX:
         return name.endswith(".run_agent_step")
     if scope in (FAST_AGENT, "genkit-tracer"):
@@ -282,13 +284,14 @@ def is_a_turn(scope: str, name: str) -> bool:
 
 
 TURNS = {"lmnr.tracer": "agents.turn", "@arizeai/openinference-instrumentation-openai-agents": "turn"}
+LIVEKIT, LIVEKITS_MODEL = "livekit-agents", "llm_node"
 FAST_AGENT, AGNO = "fast_agent.agents.llm_decorator", "openinference.instrumentation.agno"
 LLAMA_INDEX = ("openinference.instrumentation.llama_index", "llamaindex.opentelemetry.tracer")
 
 
 def changes_agents(scope: str) -> bool:
     """Does a tool that hands over give its session another agent here, of which a span of its own tells (LiveKit)?"""
-    return scope == "livekit-agents"
+    return scope == LIVEKIT
 
 
 def stops_after_turns(scope: str, name: str) -> bool:

@@ -37,6 +37,8 @@ from otelcov.runs.rules.boundaries import UNSAID, called_off, stopped
 from otelcov.runs.rules.habits import (
     AGNO,
     FAST_AGENT,
+    LIVEKIT,
+    LIVEKITS_MODEL,
     LLAMA_INDEX,
     TURNS,
     in_chats,
@@ -55,6 +57,7 @@ from otelcov.runs.trace.spans import KEPT, Side
 from otelcov.runs.trace.tree import USUAL_LIMITS, ended_by
 from otelcov.runs.whole.offered import tells_of_answers
 
+_TURNS = TURNS | {LIVEKIT: LIVEKITS_MODEL}
 _CODES = {AGENT: AGENT_, LLM: LLM_, TOOL: TOOL_, OTHER: NONE_}
 _SAID = ("agent", "input", "output", "conversation", "input_tokens", "output_tokens")
 _AROUND, _DEEPEST = 8, 5  # spans around the agent in charge, and levels of them, in which a request is looked for
@@ -160,7 +163,7 @@ def _told() -> dict[str, pl.Expr]:
         | (pl.col("scope").is_in(LLAMA_INDEX) & pl.col("name").str.ends_with(".run_agent_step"))
         | (pl.col("scope") == FAST_AGENT)
         | ((pl.col("scope") == AGNO) & (pl.col("kind") == AGENT).fill_null(value=False))
-        | pl.any_horizontal((pl.col("scope") == scope) & (pl.col("name") == name) for scope, name in TURNS.items()),
+        | pl.any_horizontal((pl.col("scope") == scope) & (pl.col("name") == name) for scope, name in _TURNS.items()),
         "silent": pl.all_horizontal(pl.col(fact).is_null() for fact in _SAID),
         "repeating": content & pl.col("status_message").is_not_null(),
         "nameless": pl.col("agent").is_null(),

@@ -9,6 +9,7 @@ from otelcov.runs.agents.charge import broke_off, top_agents
 from otelcov.runs.llm.model_call import ModelCall, finish_reason
 from otelcov.runs.llm.models import OVERWRITTEN
 from otelcov.runs.llm.reasons import reasons_told
+from otelcov.runs.llm.unseen_answers import asked_no_model
 from otelcov.runs.rules.answers import says_why
 from otelcov.runs.rules.habits import throws_to_models
 from otelcov.runs.tools.call import ToolCall
@@ -105,11 +106,14 @@ def _says_that_it_ended(node: Node) -> bool:
 
 def _went_on(run: Evidence, threw: list[ToolCall]) -> bool:
     """Did a run of which these tools threw, and that does not say that it failed, answer all the same, run another tool
-    since, or last as long as a model takes after that? Then a model was asked, and its span has not come."""
+    since, or a step that asks a model, or last as long as a model takes after that? Then a model was asked, and its
+    span has not come."""
     if failure(run.root) is not None or broke_off(run.root):
         return False
     over = max(t.end for t in threw)
     if ended_on_words(run) or any(t.start >= over for t in run.tools if t.nodes):
+        return True
+    if any(n.start >= over and asked_no_model(n) for n in run.nodes):
         return True
     shortest = min(c.end - c.start for c in run.calls)
     returned = run.root.span.status_code == 1 and run.root.span.output not in (None, *_NOTHING)
