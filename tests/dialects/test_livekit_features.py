@@ -115,24 +115,14 @@ def test_a_tool_that_gives_a_session_another_agent_hands_over(tool, goes_on):
     assert [(r["input"], r["status"]) for r in found] == [("a", "ok"), ("b", "ok")]
 
 
-def test_of_the_tools_of_a_turn_that_which_transfers_handed_over():
-    asked = _asked(11, 10, 1.1, ("c1", "look"), ("c2", "transfer_to_billing"), why="tool_call")
-    tools = [_ran(12, 10, 2, "look", "c1", "seen"), _ran(13, 10, 2, "transfer_to_billing", "c2", "Transferring")]
+@pytest.mark.parametrize("by", ["transfer_to_billing", "ask_billing"])
+def test_of_the_tools_of_a_turn_that_which_transfers_or_bears_the_other_agents_name_handed_over(by):
+    asked = _asked(11, 10, 1.1, ("c1", "look"), ("c2", by), why="tool_call")
+    tools = [_ran(12, 10, 2, "look", "c1", "seen"), _ran(13, 10, 2, by, "c2", "Transferring")]
     over = _of(14, 1, "update_agent", 2.6, 0.5, lk__previous_agent_label="triage", lk__agent_label="billing")
     (run,) = runs(*_session(_turn(10, 1, "a"), asked, *tools, over, _asked(15, 10, 3, (None, "done"))))
     assert [c["name"] for c in run["tool_calls"]] == ["look"]
-    assert [(d["from"], d["to"], d["tool"]) for d in run["delegations"]] == [
-        ("triage", "billing", "transfer_to_billing")
-    ]
-
-
-def test_of_the_tools_of_a_turn_that_which_bears_the_other_agents_name_handed_over():
-    asked = _asked(11, 10, 1.1, ("c1", "look"), ("c2", "ask_billing"), why="tool_call")
-    tools = [_ran(12, 10, 2, "look", "c1", "seen"), _ran(13, 10, 2, "ask_billing", "c2", "billing takes over")]
-    over = _of(14, 1, "update_agent", 2.6, 0.5, lk__previous_agent_label="triage", lk__agent_label="billing")
-    (run,) = runs(*_session(_turn(10, 1, "a"), asked, *tools, over, _asked(15, 10, 3, (None, "one moment"))))
-    assert [c["name"] for c in run["tool_calls"]] == ["look"]
-    assert [(d["from"], d["to"], d["tool"]) for d in run["delegations"]] == [("triage", "billing", "ask_billing")]
+    assert [(d["from"], d["to"], d["tool"]) for d in run["delegations"]] == [("triage", "billing", by)]
 
 
 def test_a_tool_of_an_earlier_turn_whose_next_model_is_lost_handed_nothing_over():
