@@ -28,6 +28,7 @@ _PACKAGE = Path(__file__).parents[1]
 _CODE = ("dialects", "ground")  # of which an answer is made
 _MOST, _FILES = 8, 3  # keys in a file, and files: one of each version that is in use
 _ALIKE = 0.5  # of all columns of two keys
+_DIGEST = hashlib.sha256().digest_size
 _OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 Asked = Mapping[str, list[Answer]]
@@ -45,11 +46,7 @@ class Kept:
         if found is None:
             return None
         if found not in self._read:
-            try:
-                self._read[found] = pickle.loads(self.asked[found])
-            except Exception:  # as in `load`
-                del self.asked[found]
-                return None
+            self._read[found] = pickle.loads(self.asked[found])
         return self._read[found]
 
     def wider(self, key: Key) -> Key:
@@ -63,15 +60,15 @@ class Kept:
 
 
 def load() -> Kept | None:
-    """None where nothing is kept of this code."""
-    try:
+    """None where nothing is kept of this code, or not as it was written."""
+    with suppress(OSError, RuntimeError):  # there is none, or no home
         path = _path()
         about = path.stat()
-        if about.st_uid != os.getuid() or about.st_mode & _OTHERS:
-            return None
-        return Kept(*pickle.loads(path.read_bytes()))
-    except Exception:  # whatever is wrong with it, all of it can be found out anew
-        return None
+        told = path.read_bytes()
+        digest, told = told[:_DIGEST], told[_DIGEST:]
+        if about.st_uid == os.getuid() and not about.st_mode & _OTHERS and hashlib.sha256(told).digest() == digest:
+            return Kept(*pickle.loads(told))
+    return None
 
 
 def keep(before: Kept | None, keys: frozenset[str], key: Key, asked: Asked) -> None:
@@ -85,8 +82,9 @@ def keep(before: Kept | None, keys: frozenset[str], key: Key, asked: Asked) -> N
         path = _path()
         path.parent.mkdir(parents=True, exist_ok=True)
         new = path.with_suffix(f".{os.getpid()}")
+        told = pickle.dumps((keys, dict([*others.items(), (key, pickle.dumps(asked))][-_MOST:])))
         new.touch(0o600)
-        new.write_bytes(pickle.dumps((keys, dict([*others.items(), (key, pickle.dumps(asked))][-_MOST:]))))
+        new.write_bytes(hashlib.sha256(told).digest() + told)
         new.replace(path)
         files = sorted(path.parent.glob("dialects-*"), key=lambda file: file.stat().st_mtime)
         for old in files[:-_FILES]:

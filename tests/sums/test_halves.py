@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import polars as pl
@@ -20,6 +21,7 @@ from otelcov.cli import ahead
 from otelcov.cli.commands import app
 from otelcov.engine import Gone, serving
 from otelcov.engine.second import Second
+from otelcov.ground import plugins
 from otelcov.ground.processes import MEMORY
 from otelcov.sums import beside, halves
 from tests.runs.requests import T0, agent, chat, request, tool
@@ -262,3 +264,14 @@ def test_memory_is_kept_for_some_seconds_where_a_second_process_has_begun(monkey
     ahead.begin(["--store", "there"])
     assert os.environ == ({} if begun is None else MEMORY)
     assert ahead._begun == ([] if begun is None else [("there", begun)])
+
+
+def test_a_second_process_takes_those_plugins_for_installed_that_the_first_knows():
+    """To look for them by itself takes a while, and it may find others from where it runs."""
+    point = EntryPoint("acme", "acme:ACME", "otelcov.dialects")
+    second = Second()
+    try:
+        second.ask(halves._take, [], (point,))
+        assert second.ask(plugins.plugins, "otelcov.dialects") == [point]
+    finally:
+        second.close()
